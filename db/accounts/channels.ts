@@ -30,6 +30,12 @@ const withOwnLimits = providerNames
   .map((name) => `'${name}'`)
   .join(', ')
 
+/** SQL of a channel's config, if its provider's limits depend on it; else null. */
+const sealedLimits = `case when provider in (${withOwnLimits}) then sealed_config end`
+
+/** The same for a query. */
+export const ownLimitsConfig = sql<string | null>`${sql.raw(sealedLimits)}`
+
 /** The lateral join reads each channel by the index. With a plain join to a batch of unknown length, all channels would be read. */
 const findOwnStatement = prepared<Channel & ChannelOwner>(
   'find_own_channels',
@@ -39,7 +45,7 @@ const findOwnStatement = prepared<Channel & ChannelOwner>(
     from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
     cross join lateral (
       select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
-        case when provider in (${withOwnLimits}) then sealed_config end as "sealedConfig",
+        ${sealedLimits} as "sealedConfig",
         deleted_at is not null as "isDeleted"
       from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own`,
 )

@@ -7,6 +7,8 @@ import { Deadline } from '../platform/deadline.ts'
 import { logEvent } from '../platform/logger.ts'
 import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../runtime.ts'
+import { channelRoutes } from './account/channels.ts'
+import { connectionShare } from './account/connection-share.ts'
 import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { bodySteps } from './body/body-steps.ts'
@@ -43,6 +45,8 @@ export function createApp(
   const body = bodySteps(runtime.settings, timeouts)
   const steps = sendSteps(runtime)
   const send = sendMessage(authenticate, body, steps)
+  const account = { authenticate, withConnection: connectionShare(runtime), limiter: steps.limiter }
+  const channels = channelRoutes(runtime, account)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
@@ -50,9 +54,13 @@ export function createApp(
   app.post('/v1/messages', ...send.channelInBody)
   app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
   app.post('/v1/messages/batch', ...sendBatch(authenticate, body, steps))
-  app.get('/v1/messages', ...listMessages(runtime, authenticate))
+  app.get('/v1/messages', ...listMessages(runtime, account))
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
   app.post('/v1/messages/:requestId/cancel', ...cancelMessage(runtime, authenticate, body))
+  app.get('/v1/channels', ...channels.list)
+  app.get('/v1/channels/:channelId', ...channels.get)
+  app.get('/v1/channels/:channelId/templates', ...channels.templates)
+  app.get('/v1/flows', ...channels.flows)
 
   app.post('/receipts/:channelId', ...receipts.post)
   app.get('/receipts/:channelId', ...receipts.check)

@@ -34,8 +34,8 @@ export const tooManyFaultyKeys = (resetSeconds: number) =>
     },
   )
 
-export const forbidden = (permission: Permission) =>
-  new ApiError(403, `This API key lacks the permission ${permission}.`)
+export const forbidden = (...permissions: Permission[]) =>
+  new ApiError(403, `This API key lacks the permission ${permissions.join(' or ')}.`)
 
 export type Refusing = Needs<'shards' | 'metrics', 'AUTH_FAILURE_LIMIT' | 'TRUST_PROXY'>
 
@@ -79,10 +79,12 @@ export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>)
 /** Cheaper than the keyed hash in the database, and safe, since a key has too many random bits to be guessed from its hash. */
 const cacheKeyOf = (apiKey: string) => hash('sha256', apiKey, 'base64')
 
-export function authorize(permission: Permission) {
+/** Answers 403 unless the key has one of the permissions. */
+export function authorize(...permissions: Permission[]) {
   return factory.createMiddleware((c, next) => {
-    if (c.get('caller').permissions.includes(permission)) return next()
-    throw forbidden(permission)
+    const { permissions: given } = c.get('caller')
+    if (permissions.some((permission) => given.includes(permission))) return next()
+    throw forbidden(...permissions)
   })
 }
 

@@ -9,4 +9,6 @@ export const index = {
   cancel: 'POST /v1/messages/{requestId}/cancel',
   read: 'GET /v1/messages/{requestId}',
   list: 'GET /v1/messages',
+  channels: 'GET /v1/channels',
+  flows: 'GET /v1/flows',
 } as const

@@ -87,7 +87,7 @@ export function reasonPart(text: string): string {
 export function permissionList(text: string): Permission[] {
   const named = [...new Set(text.split(',').map((name) => name.trim()))]
   if (!named.every((name): name is Permission => permissions.some((known) => known === name))) {
-    throw new InvalidArgumentError(`Use one or both of ${permissions.join(',')}.`)
+    throw new InvalidArgumentError(`Use one or more of ${permissions.join(',')}.`)
   }
   return named
 }

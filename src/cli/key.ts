@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { createApiKey, listApiKeys, revokeApiKey } from '../../db/accounts/api-keys.ts'
-import { mintApiKey, type Permission } from '../core/api-key.ts'
+import { mintApiKey, type Permission, permissions } from '../core/api-key.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, CliError } from './answer.ts'
 import { durationSeconds, existingAccount, permissionList } from './arguments.ts'
@@ -11,7 +11,7 @@ export function keyCommands(program: Command, answer: Answerer): void {
   key
     .command('create')
     .requiredOption('--account <id>', 'the account that owns the key')
-    .requiredOption('--permission <list>', 'messages:send, messages:read or both', permissionList)
+    .requiredOption('--permission <list>', `one or more of ${permissions.join(',')}`, permissionList)
     .option('--expires-in <duration>', 'e.g. 90d; default: never', durationSeconds)
     .action((options: { account: string; permission: Permission[]; expiresIn?: number }, command: Command) =>
       answer(command, async ({ db, setting }) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isStorable } from './characters.ts'
 import { anyContact, parseContact } from './contact.ts'
-import { describeIssues } from './issues.ts'
+import { afterParameter, limitParameter, oneOf, parsedText, queryReader } from './query.ts'
 import { type DeliveryState, deliveryStates } from './receipt.ts'
 import { parseSendAt } from './send-at.ts'
 import { type SendStatus, sendStatuses } from './timeline.ts'
@@ -27,46 +27,27 @@ export interface ListQuery {
   acceptedTo?: Date | undefined
 }
 
-export const listLimits = { min: 1, max: 100, byDefault: 20 }
-
-const parsed = <Value>(parse: (text: string) => Value | undefined, wanted: string) =>
-  z.string().transform((text, context) => {
-    const value = parse(text)
-    if (value !== undefined) return value
-    context.addIssue({ code: 'custom', message: wanted })
-    return z.NEVER
-  })
-
-const time = parsed(parseSendAt, 'has to be a time with its offset, such as 2026-11-24T08:00:00Z')
+const time = parsedText(parseSendAt, 'has to be a time with its offset, such as 2026-11-24T08:00:00Z')
 /** Opaque: one that no record can have is that of none. */
 const id = z.string()
 const reference = z.string().refine(isStorable, 'contains NUL or half a surrogate pair')
 
 /** Each parameter: its form, and what it says. OpenAPI is made of this table. */
 export const listParameters = {
-  limit: {
-    schema: parsed(
-      (text) => (/^[1-9]\d?$|^100$/.test(text) ? Number(text) : undefined),
-      `has to be a whole number from ${listLimits.min} to ${listLimits.max}`,
-    ),
-    what: 'How many sends a page has at most.',
-  },
-  after: {
-    schema: parsed(readCursor, 'has to be the `next` of a page'),
-    what: 'The `next` of the page before.',
-  },
+  limit: limitParameter('sends'),
+  after: afterParameter(readCursor),
   status: {
-    schema: z.enum(sendStatuses, `has to be one of ${sendStatuses.join(', ')}`),
+    schema: oneOf(sendStatuses),
     what: 'Only sends with this status.',
   },
   delivery: {
-    schema: z.enum(deliveryStates, `has to be one of ${deliveryStates.join(', ')}`),
+    schema: oneOf(deliveryStates),
     what: 'Only sends with this delivery state, as the provider reported it.',
   },
   channelId: { schema: id, what: 'Only sends of this channel.' },
   flowId: { schema: id, what: 'Only sends of this flow.' },
   contact: {
-    schema: parsed(parseContact, `has to be ${anyContact}`),
+    schema: parsedText(parseContact, `has to be ${anyContact}`),
     what: 'Only sends to this contact. It is normalised as in a send. A `+` has to be written as `%2B`, or left out where no `(0)` follows.',
   },
   reference: { schema: reference, what: 'Only sends with this `reference`.' },
@@ -74,26 +55,9 @@ export const listParameters = {
   acceptedTo: { schema: time, what: 'Only sends accepted before this time.' },
 }
 
-const schema = z.strictObject(
-  Object.fromEntries(
-    Object.entries(listParameters).map(([name, { schema }]) => [name, schema.optional()]),
-  ) as { [Name in keyof typeof listParameters]: z.ZodOptional<(typeof listParameters)[Name]['schema']> },
-)
-
 /** Reads the query. `issue` names each parameter that is unknown, repeated or unreadable. */
-export function readListQuery(query: URLSearchParams): { query: ListQuery } | { issue: string } {
-  const repeated = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1)
-  const { data, error } = schema.safeParse(Object.fromEntries(query))
-  const issues = [
-    ...(error ? [describeIssues(error.issues).replaceAll('unknown field', 'unknown parameter')] : []),
-    ...repeated.map((name) => `${name.slice(0, longestName).toWellFormed()}: given more than once`),
-  ]
-  if (!data || issues.length > 0) return { issue: issues.slice(0, maxIssues).join('; ') }
-  return { query: { ...data, limit: data.limit ?? listLimits.byDefault } }
-}
-
-const longestName = 64
-const maxIssues = 10
+export const readListQuery: (query: URLSearchParams) => { query: ListQuery } | { issue: string } =
+  queryReader(listParameters)
 
 const cursorBytes = 24
 

@@ -34,6 +34,9 @@ const cases: [string, string, string[]][] = [
     `/v1/messages/${absentId}`,
     ['GET', 'HEAD'],
   ]),
+  ...['/v1/channels', `/v1/channels/${absentId}`, `/v1/channels/${absentId}/templates`, '/v1/flows'].flatMap(
+    (path) => others('GET').map((method): [string, string, string[]] => [method, path, ['GET', 'HEAD']]),
+  ),
 ]
 
 function allowed(answer: Answer): string[] {

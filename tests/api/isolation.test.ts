@@ -223,7 +223,10 @@ test('these are all routes that take an id in their path', () => {
   expect([...new Set(withId)].sort()).toEqual([
     '/media/:token',
     '/receipts/:channelId',
+    // tests/api/channels.test.ts
+    '/v1/channels/:channelId',
     '/v1/channels/:channelId/messages',
+    '/v1/channels/:channelId/templates',
     '/v1/messages/:requestId',
     '/v1/messages/:requestId/cancel',
   ])

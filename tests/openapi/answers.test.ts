@@ -5,6 +5,7 @@ import { setTemplate } from '../../db/accounts/templates.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { eraseSends } from '../../db/upkeep/erase.ts'
 import { createApp } from '../../src/api/app.ts'
+import { faultyPageQuery } from '../../src/api/openapi/account-refusals.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
 import { exampleBodies, exampleIds } from '../../src/api/openapi/examples.ts'
 import { faultyBody, incompatibleBody } from '../../src/api/openapi/refusals.ts'
@@ -226,7 +227,8 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   unauthorized: (template, method) =>
     ask(service, method, template.replace(/\{\w+\}/, absentId), { headers: bearer('omk_x') }),
   forbidden: async (template, method) => {
-    const permissions = method === 'GET' ? ['messages:send' as const] : ['messages:read' as const]
+    const other = method === 'GET' ? ['messages:send' as const] : ['messages:read' as const]
+    const permissions = isOfMessages(template) ? other : []
     const { apiKey } = await buildKey(service, account.accountId, { permissions })
     return await ask(service, method, template.replace(/\{\w+\}/, absentId), { headers: bearer(apiKey) })
   },
@@ -245,6 +247,7 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   },
   crashed: async (template, method) => {
     const { db } = service.runtime
+    if (!isOfMessages(template)) return await crashOfAccount(template, method)
     await db.execute(sql`alter table sends rename column flow_id to elsewhere`)
     const answer =
       method === 'GET' ? ask(service, 'GET', `/v1/messages/${absentId}`) : send(template, textBody())
@@ -290,10 +293,16 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     const message = body.message.replace(first.body.requestId, exampleIds.firstRequestId)
     return { ...answer, body: { ...body, message } }
   },
-  tooManyRequests: async (template) => {
-    await send(template, textBody(), narrow)
-    return await send(template, textBody(), narrow)
+  tooManyRequests: async (template, method) => {
+    const request = async () =>
+      isOfMessages(template)
+        ? await send(template, textBody(), narrow)
+        : await ask(narrow, method, template.replace(/\{channelId\}/, account.channelId))
+    await request()
+    return await request()
   },
+  faultyPage: (template) =>
+    ask(service, 'GET', `${template.replace(/\{\w+\}/, account.channelId)}?${faultyPageQuery}`),
   tooLargeReceipts: (template) =>
     rawRequest(service, {
       path: template.replace(/\{\w+\}/, absentId),
@@ -344,6 +353,24 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     )
     return { status: response.status, headers: response.headers, body: await response.json() }
   },
+}
+
+/** The routes by which an account reads and changes what it has are described otherwise than those of messages. */
+const isOfMessages = (template: string) =>
+  !/^\/v1\/(?:flows|channels(?!\/\{channelId\}\/messages))/.test(template)
+
+async function crashOfAccount(template: string, method: string): Promise<Answer> {
+  const { db } = service.runtime
+  const rename = (from: string, to: string) =>
+    db.execute(
+      sql.raw(
+        ['channels', 'flows'].map((table) => `alter table ${table} rename column ${from} to ${to}`).join(';'),
+      ),
+    )
+  await rename('account_id', 'elsewhere')
+  return await ask(service, method, template.replace(/\{\w+\}/, absentId)).finally(() =>
+    rename('elsewhere', 'account_id'),
+  )
 }
 
 /** Of a channel that takes receipts. */

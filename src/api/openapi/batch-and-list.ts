@@ -1,11 +1,18 @@
 import { contactKinds, defaultContactType } from '../../core/contact.ts'
-import { listLimits, listParameters } from '../../core/list-query.ts'
+import { listParameters } from '../../core/list-query.ts'
 import { deliveryStates } from '../../core/receipt.ts'
 import { maxMessages } from '../../core/send-request.ts'
 import { sendStatuses } from '../../core/timeline.ts'
 import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
 import { type JsonSchema, ref } from './json-schema.ts'
-import { idempotencyKey, inPath, type Operation, type PathSettings, traceparent } from './operation.ts'
+import {
+  idempotencyKey,
+  inPath,
+  inQuery,
+  type Operation,
+  type PathSettings,
+  traceparent,
+} from './operation.ts'
 import { refusalsOfBatch, refusalsOfCancel, refusalsOfList } from './refusals.ts'
 import { answer, rateLimitHeaders, refused } from './responses.ts'
 import { timelineSchemas } from './timeline.ts'
@@ -132,9 +139,7 @@ export const cancel: Operation = {
 const byDefault = contactKinds[defaultContactType]
 const time = { type: 'string', format: 'date-time' }
 /** The schemas of the parameters of a list, as JSON Schema has words for them. */
-const schemas: Record<keyof typeof listParameters, JsonSchema> = {
-  limit: { type: 'integer', minimum: listLimits.min, maximum: listLimits.max, default: listLimits.byDefault },
-  after: { type: 'string' },
+const schemas: Record<Exclude<keyof typeof listParameters, 'limit' | 'after'>, JsonSchema> = {
   status: { type: 'string', enum: sendStatuses },
   delivery: { type: 'string', enum: deliveryStates },
   channelId: { type: 'string' },
@@ -154,12 +159,7 @@ export function list(): Operation {
     description:
       "By the time of their accept, scheduled ones too. A page may have fewer than `limit` sends, or none, since it looks at no more than 100,000: go on until `next` is null. Each send that is there from the first page to the last is on exactly one. Reading doesn't count for the rate limit.",
     security: [{ apiKey: ['messages:read'] }],
-    parameters: Object.entries(listParameters).map(([name, { what }]) => ({
-      name,
-      in: 'query',
-      description: what,
-      schema: schemas[name as keyof typeof schemas],
-    })),
+    parameters: inQuery(listParameters, schemas),
     responses: {
       200: answer('A page of sends.', 'SendList', {
         requestId: exampleIds.requestId,

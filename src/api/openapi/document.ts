@@ -2,6 +2,7 @@ import { webhookReceipt } from '../../core/providers/webhook-receipts.ts'
 import type { Settings } from '../../platform/settings.ts'
 import { index } from '../index-route.ts'
 import { batchAndListSchemas } from './batch-and-list.ts'
+import { channelSchemas } from './channels.ts'
 import { inputSchema } from './json-schema.ts'
 import { paths } from './paths.ts'
 import { bodySchemas } from './request-body.ts'
@@ -40,6 +41,7 @@ export function openApiDocument(settings: DocumentSettings) {
         name: 'Messages',
         description: 'Send messages now or later, cancel them, list them, and read their state and timeline.',
       },
+      { name: 'Channels', description: 'What an account can send by: its channels, templates and flows.' },
       { name: 'Callbacks', description: 'Calls to the endpoints of an account.' },
       { name: 'Receipts', description: 'What providers report after they have accepted a message.' },
       ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
@@ -55,7 +57,7 @@ export function openApiDocument(settings: DocumentSettings) {
           scheme: 'bearer',
           bearerFormat: 'omk_…',
           description:
-            'An API key. It has one or both of the permissions `messages:send` and `messages:read`.',
+            'An API key. It has one or more of the permissions `messages:send`, `messages:read` and `endpoints:manage`.',
         },
       },
       headers,
@@ -65,6 +67,7 @@ export function openApiDocument(settings: DocumentSettings) {
         ...timelineSchemas(),
         WebhookReceipt: inputSchema(webhookReceipt),
         ...batchAndListSchemas(),
+        ...channelSchemas,
         ...callbackSchemas,
         Index: indexSchema,
         Health: health,
@@ -96,6 +99,8 @@ const indexSchema = {
     cancel: { type: 'string', description: 'The route that cancels a send.' },
     read: { type: 'string', description: "The route for a send's state and timeline." },
     list: { type: 'string', description: 'The route that lists sends.' },
+    channels: { type: 'string', description: 'The route that lists channels.' },
+    flows: { type: 'string', description: 'The route that lists flows.' },
   },
   required: Object.keys(index),
   additionalProperties: false,

@@ -1,4 +1,6 @@
+import { pageLimits, type QueryParameter } from '../../core/query.ts'
 import type { Settings } from '../../platform/settings.ts'
+import type { JsonSchema } from './json-schema.ts'
 import type { AnswerDescription } from './responses.ts'
 
 /** A route of the document. */
@@ -29,6 +31,28 @@ export const inPath = (name: string, description: string, example?: string) => (
   schema: { type: 'string' },
   ...(example !== undefined && { example }),
 })
+
+const pageSchemas: Record<string, JsonSchema> = {
+  limit: {
+    type: 'integer',
+    minimum: pageLimits.min,
+    maximum: pageLimits.max,
+    default: pageLimits.byDefault,
+  },
+  after: { type: 'string' },
+}
+
+/** @param schemas of the parameters but those of paging, as JSON Schema has words for them. */
+export const inQuery = (
+  parameters: Record<string, Pick<QueryParameter, 'what'>>,
+  schemas: Record<string, JsonSchema> = {},
+) =>
+  Object.entries(parameters).map(([name, { what }]) => ({
+    name,
+    in: 'query',
+    description: what,
+    schema: pageSchemas[name] ?? schemas[name],
+  }))
 
 export const idempotencyKey = {
   name: 'Idempotency-Key',

@@ -1,6 +1,7 @@
 import { maxPerRequest } from '../../core/providers/webhook-receipts.ts'
 import { index } from '../index-route.ts'
 import { batch, cancel, list } from './batch-and-list.ts'
+import { channelPaths } from './channels.ts'
 import { exampleBodies, exampleIds, exampleReceipt, exampleTimeline } from './examples.ts'
 import { mapValues, ref } from './json-schema.ts'
 import { idempotencyKey, inPath, type Operation, open, type PathSettings, traceparent } from './operation.ts'
@@ -16,7 +17,7 @@ import {
 } from './refusals.ts'
 import { answer, headerRefs, rateLimitHeaders, refused } from './responses.ts'
 
-export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post', Operation>>>
+export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post' | 'patch' | 'delete', Operation>>>
 
 /** Each route of the API (src/api/app.ts), with all its answers. */
 export function paths(settings: PathSettings): Paths {
@@ -26,6 +27,7 @@ export function paths(settings: PathSettings): Paths {
     '/v1/channels/{channelId}/messages': { post: send('channelInPath', settings) },
     '/v1/messages/{requestId}': { get: read },
     '/v1/messages/{requestId}/cancel': { post: cancel },
+    ...channelPaths(settings),
     '/receipts/{channelId}': { post: receipts, get: checkReceipts },
     ...(settings.PUBLIC_BASE_URL !== undefined && {
       '/media/{token}': { get: media('getMedia'), head: media('headMedia') },

@@ -1,3 +1,4 @@
+import type { Permission } from '../../core/api-key.ts'
 import { describeIssue, describeIssues } from '../../core/issues.ts'
 import { readListQuery } from '../../core/list-query.ts'
 import { providerRules } from '../../core/providers/index.ts'
@@ -39,9 +40,10 @@ export function refusalsOfAny(...methods: string[]): Refusals {
   }
 }
 
-const withKey = (permission: 'messages:send' | 'messages:read'): Refusals => ({
+/** Any route with an API key may answer these. */
+export const withKey = (...permissions: Permission[]): Refusals => ({
   unauthorized: { summary: 'No valid API key', error: unauthorized() },
-  forbidden: { summary: 'The key lacks the permission', error: forbidden(permission) },
+  forbidden: { summary: 'The key lacks the permission', error: forbidden(...permissions) },
   tooManyFaultyKeys: { summary: 'Too many invalid keys from this address', error: tooManyFaultyKeys(42) },
   unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable() },
 })

@@ -16,7 +16,11 @@ export function channelRules({
 }: Needs<'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>) {
   const keys = credentialsKeys(settings)
   const known = new LRUCache<string, ProviderRules>({ max: cachedChannels })
-  return ({ provider, channelId, sealedConfig }: Channel): ProviderRules => {
+  return ({
+    provider,
+    channelId,
+    sealedConfig,
+  }: Pick<Channel, 'provider' | 'channelId' | 'sealedConfig'>): ProviderRules => {
     const rules: ProviderRules = providerRules[provider]
     if (sealedConfig === null || !rules.limitsOf) return rules
     const cached = known.get(sealedConfig)

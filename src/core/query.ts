@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { describeIssues } from './issues.ts'
+
+export const pageLimits = { min: 1, max: 100, byDefault: 20 }
+
+/** A parameter of a query: its form, and what it says. OpenAPI is made of it. */
+export interface QueryParameter {
+  schema: z.ZodType
+  what: string
+}
+
+type Outputs<Parameters extends Record<string, QueryParameter>> = {
+  [Name in keyof Parameters]?: z.output<Parameters[Name]['schema']> | undefined
+}
+
+/** A text that is parsed. @param wanted what it has to be, for the client. */
+export const parsedText = <Value>(parse: (text: string) => Value | undefined, wanted: string) =>
+  z.string().transform((text, context) => {
+    const value = parse(text)
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: wanted })
+    return z.NEVER
+  })
+
+export const oneOf = <Word extends string>(words: readonly Word[]) =>
+  z.enum(words, `has to be one of ${words.join(', ')}`)
+
+/** @param items what the list has, such as `sends`. */
+export const limitParameter = (items: string) => ({
+  schema: parsedText(
+    (text) => (/^[1-9]\d?$|^100$/.test(text) ? Number(text) : undefined),
+    `has to be a whole number from ${pageLimits.min} to ${pageLimits.max}`,
+  ),
+  what: `How many ${items} a page has at most.`,
+})
+
+/** @param read reads what the list wrote as `next`; undefined for any other text. */
+export const afterParameter = <Place>(read: (text: string) => Place | undefined) => ({
+  schema: parsedText(read, 'has to be the `next` of a page'),
+  what: 'The `next` of the page before.',
+})
+
+/** Creates the reader of a query. Its `issue` names each parameter that is unknown, repeated or unreadable. */
+export function queryReader<Parameters extends Record<string, QueryParameter>>(parameters: Parameters) {
+  const schema = z.strictObject(
+    Object.fromEntries(Object.entries(parameters).map(([name, { schema }]) => [name, schema.optional()])),
+  )
+  return (query: URLSearchParams): { query: Outputs<Parameters> & { limit: number } } | { issue: string } => {
+    const repeated = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1)
+    const { data, error } = schema.safeParse(Object.fromEntries(query))
+    const issues = [
+      ...(error ? [describeIssues(error.issues).replaceAll('unknown field', 'unknown parameter')] : []),
+      ...repeated.map((name) => `${name.slice(0, longestName).toWellFormed()}: given more than once`),
+    ]
+    if (!data || issues.length > 0) return { issue: issues.slice(0, maxIssues).join('; ') }
+    return { query: { limit: pageLimits.byDefault, ...(data as Outputs<Parameters>) } }
+  }
+}
+
+const longestName = 64
+const maxIssues = 10
