@@ -104,7 +104,7 @@ export const channels = pgTable(
     /** When it was deleted. The row stays for its sends. It is also held, so that none of them is claimed. */
     deletedAt: moment('deleted_at'),
   },
-  () => channelChecks,
+  (table) => [index('channels_of_account').on(table.accountId), ...channelChecks],
 )
 
 /**
@@ -144,14 +144,18 @@ export const templates = pgTable(
   (table) => [primaryKey({ columns: [table.channelId, table.name] })],
 )
 
-export const flows = pgTable('flows', {
-  id: uuid('id').primaryKey(),
-  accountId: uuid('account_id')
-    .notNull()
-    .references(() => accounts.id),
-  name: text('name').notNull(),
-  createdAt: moment('created_at').notNull().defaultNow(),
-})
+export const flows = pgTable(
+  'flows',
+  {
+    id: uuid('id').primaryKey(),
+    accountId: uuid('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    name: text('name').notNull(),
+    createdAt: moment('created_at').notNull().defaultNow(),
+  },
+  (table) => [index('flows_of_account').on(table.accountId)],
+)
 
 /** An account's thread with one contact, whatever the channel. */
 export const conversations = pgTable(
@@ -376,6 +380,9 @@ export const callbacks = pgTable(
     conversationId: uuid('conversation_id'),
     providerAt: text('provider_at'),
     providerCode: text('provider_code'),
+    /** Of a change whose type doesn't imply them (src/core/callback.ts). */
+    status: text('status').$type<SendStatus>(),
+    delivery: text('delivery').$type<DeliveryState>(),
     nextTryAt: moment('next_try_at').notNull().default(sql`clock_timestamp()`),
     finishedAt: moment('finished_at'),
     givenUp: boolean('given_up').notNull().default(false),
@@ -389,6 +396,7 @@ export const callbacks = pgTable(
     primaryKey({ columns: [table.endpointId, table.requestId, table.sequence] }),
     index('callbacks_waiting').on(table.endpointId, table.nextTryAt).where(sql`finished_at is null`),
     index('callbacks_finished').on(table.finishedAt).where(sql`finished_at is not null`),
+    index('callbacks_by_time').on(table.endpointId, table.createdAt),
     ...callbackChecks,
   ],
 )

@@ -1,4 +1,4 @@
-import type { Database } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 export const idempotencyKeptHours = 24
@@ -25,6 +25,38 @@ const findStatement = prepared<KeptKey>(
 )
 
 /** @param hashes in hex. Unknown ones are missing from the result. */
-export function findIdempotencyKeys(db: Database, hashes: readonly string[]): Promise<KeptKey[]> {
+export function findIdempotencyKeys(
+  db: Database | Transaction,
+  hashes: readonly string[],
+): Promise<KeptKey[]> {
   return findStatement(db, [JSON.stringify(hashes)])
+}
+
+/** Both in hex. */
+export type KeyToTake = Pick<KeptKey, 'hash' | 'fingerprint'>
+
+export async function isKeyTaken(db: Database | Transaction, hash: string): Promise<boolean> {
+  return (await findIdempotencyKeys(db, [hash])).length > 0
+}
+
+const takeStatement = prepared(
+  'take_idempotency_key',
+  'Stores the Idempotency-Key of a request that is no send, unless it is taken.',
+  sqlText`
+    -- $1: the hash of the key; $2: that of the request; $3: what the request made.
+    insert into idempotency_keys as kept (hash, fingerprint, request_id)
+    values (decode($1, 'hex'), decode($2, 'hex'), $3)
+    on conflict (hash) do update
+    set fingerprint = excluded.fingerprint, request_id = excluded.request_id, batch = null, created_at = excluded.created_at
+    where kept.created_at < clock_timestamp() - interval '${idempotencyKeptHours} hours'
+    returning 1`,
+)
+
+/** @returns whether it was free, or its last use has expired. */
+export async function takeIdempotencyKey(
+  transaction: Transaction,
+  { hash, fingerprint }: KeyToTake,
+  requestId: string,
+): Promise<boolean> {
+  return (await takeStatement(transaction, [hash, fingerprint, requestId])).length === 1
 }

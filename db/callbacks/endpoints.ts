@@ -1,6 +1,9 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
-import { maxEndpointsOfAccount, type SendChange, testType } from '../../src/core/callback.ts'
+import { maxEndpointsOfAccount, type SendChange } from '../../src/core/callback.ts'
+import { isKeyTaken, type KeyToTake, takeIdempotencyKey } from '../admission/idempotency-keys.ts'
+import { toBeCommittedBy } from '../admission/record-by.ts'
 import { type Database, inTransaction } from '../client.ts'
+import { isAfter, type PageAsked, pageOf, placeOf } from '../page.ts'
 import { accounts, callbacks, endpoints } from '../schema.ts'
 
 export interface NewEndpoint {
@@ -12,26 +15,45 @@ export interface NewEndpoint {
   sealedSecret: string
 }
 
-/** @returns false if the account has as many as it may have. */
-export async function createEndpoint(db: Database, endpoint: NewEndpoint): Promise<boolean> {
+export type Creation = 'created' | 'too_many' | 'repeated'
+
+interface CreationOptions {
+  /** An Idempotency-Key, stored with the endpoint as with a send; its request has the endpoint's id. */
+  idempotency?: KeyToTake | undefined
+  /** When the endpoint has to be committed at the latest. */
+  recordBy?: Date
+}
+
+/** @returns `too_many` if the account has as many as it may have, `repeated` if the Idempotency-Key was used before. */
+export async function createEndpoint(
+  db: Database,
+  endpoint: NewEndpoint,
+  { idempotency, recordBy }: CreationOptions = {},
+): Promise<Creation> {
   return await inTransaction(db, async (transaction) => {
-    const { accountId } = endpoint
+    const { id, accountId } = endpoint
     // Otherwise two at the same moment could be one too many.
     await transaction.select().from(accounts).where(eq(accounts.id, accountId)).for('no key update')
+    if (idempotency && (await isKeyTaken(transaction, idempotency.hash))) return 'repeated'
     const count = await transaction.$count(endpoints, eq(endpoints.accountId, accountId))
-    if (count >= maxEndpointsOfAccount) return false
+    if (count >= maxEndpointsOfAccount) return 'too_many'
+    // A send may have taken the key at this moment.
+    if (idempotency && !(await takeIdempotencyKey(transaction, idempotency, id))) return 'repeated'
     await transaction.insert(endpoints).values(endpoint)
-    return true
+    if (recordBy) await toBeCommittedBy(transaction, recordBy)
+    return 'created'
   })
 }
 
 const pageSize = 5000
 
-const waiting = sql<number>`(
-  select count(*)::int from ${callbacks} c where c.endpoint_id = ${endpoints.id} and c.finished_at is null)`
+/** Runs the work of one page: see `deleteEndpoint`. */
+export type RunPage = <Result>(page: () => Promise<Result>) => Promise<Result>
 
-/** What operators see of an endpoint. */
-const shown = {
+const atOnce: RunPage = (page) => page()
+
+/** What is shown of an endpoint. @param countedAtMost of those that wait; null for all, which may take seconds. */
+const shown = (countedAtMost: number | null) => ({
   endpointId: endpoints.id,
   url: endpoints.url,
   events: endpoints.events,
@@ -41,18 +63,49 @@ const shown = {
   failingSince: endpoints.failingSince,
   answeredAt: endpoints.answeredAt,
   breakerOpenUntil: endpoints.breakerOpenUntil,
-  waiting,
-}
+  waiting: sql<number>`(
+    select count(*)::int from (
+      select 1 from ${callbacks} c where c.endpoint_id = ${endpoints.id} and c.finished_at is null
+      limit ${countedAtMost}::int) waiting)`,
+})
 
 export function listEndpoints(db: Database, accountId: string) {
-  return db.select(shown).from(endpoints).where(eq(endpoints.accountId, accountId)).orderBy(asc(endpoints.id))
+  return db
+    .select(shown(null))
+    .from(endpoints)
+    .where(eq(endpoints.accountId, accountId))
+    .orderBy(asc(endpoints.id))
 }
 
 export async function findEndpoint(db: Database, id: string) {
   const [endpoint] = await db
-    .select({ accountId: endpoints.accountId, ...shown })
+    .select({ accountId: endpoints.accountId, ...shown(null) })
     .from(endpoints)
     .where(eq(endpoints.id, id))
+  return endpoint
+}
+
+/** For clients `waiting` counts to this number, so that an answer takes no longer with more. */
+export const countedWaiting = 10_000
+
+/** A page of the endpoints of an account, the oldest first. */
+export async function pageOfEndpoints(db: Database, accountId: string, { limit, after }: PageAsked) {
+  const { createdAt, id } = endpoints
+  const rows = await db
+    .select({ ...shown(countedWaiting), place: placeOf(createdAt, id) })
+    .from(endpoints)
+    .where(and(eq(endpoints.accountId, accountId), isAfter(createdAt, id, after)))
+    .orderBy(asc(createdAt), asc(id))
+    .limit(limit + 1)
+  return pageOf(rows, limit)
+}
+
+/** Takes the same statement for an absent endpoint and one of another account. */
+export async function findOwnEndpoint(db: Database, id: string, accountId: string) {
+  const [endpoint] = await db
+    .select(shown(countedWaiting))
+    .from(endpoints)
+    .where(and(eq(endpoints.id, id), eq(endpoints.accountId, accountId)))
   return endpoint
 }
 
@@ -70,7 +123,7 @@ const asNew = {
 export async function updateEndpoint(
   db: Database,
   id: string,
-  fields: Partial<Pick<NewEndpoint, 'url' | 'events'>>,
+  fields: { [Name in 'url' | 'events']?: NewEndpoint[Name] | undefined },
 ): Promise<boolean> {
   const { rowCount } = await db
     .update(endpoints)
@@ -80,20 +133,24 @@ export async function updateEndpoint(
 }
 
 /** Its callbacks go on at once, in order, also those that would be tried again much later. */
-export async function enableEndpoint(db: Database, id: string): Promise<boolean> {
-  for (let promoted = pageSize; promoted === pageSize; ) {
-    const { rowCount } = await db.execute(sql`
+export async function enableEndpoint(db: Database, id: string, runPage = atOnce): Promise<boolean> {
+  const promotePage = () =>
+    db.execute(sql`
       update callbacks set next_try_at = clock_timestamp()
       where endpoint_id = ${id} and ctid = any(array(
         select ctid from callbacks
         where endpoint_id = ${id} and finished_at is null and next_try_at > now()
         order by next_try_at limit ${pageSize} for no key update))`)
+  for (let promoted = pageSize; promoted === pageSize; ) {
+    const { rowCount } = await runPage(promotePage)
     promoted = rowCount ?? 0
   }
-  const { rowCount } = await db
-    .update(endpoints)
-    .set({ disabledAt: null, disabledReason: null, ...asNew })
-    .where(eq(endpoints.id, id))
+  const { rowCount } = await runPage(() =>
+    db
+      .update(endpoints)
+      .set({ disabledAt: null, disabledReason: null, ...asNew })
+      .where(eq(endpoints.id, id)),
+  )
   return rowCount === 1
 }
 
@@ -109,17 +166,21 @@ export async function disableEndpoint(db: Database, id: string, reason: string):
   return rowCount === 1
 }
 
-/** Deletes an endpoint, then its callbacks. What is inserted at this moment goes with retention. */
-export async function deleteEndpoint(db: Database, id: string): Promise<boolean> {
-  const { rowCount } = await db.delete(endpoints).where(eq(endpoints.id, id))
+/**
+ * Deletes an endpoint, then its callbacks, by pages. What is inserted at this moment goes with retention.
+ *
+ * @param runPage runs each page, within what its process has for it.
+ */
+export async function deleteEndpoint(db: Database, id: string, runPage = atOnce): Promise<boolean> {
+  const { rowCount } = await runPage(() => db.delete(endpoints).where(eq(endpoints.id, id)))
   if (rowCount !== 1) return false
-  for (;;) {
-    const deleted = await db.execute(sql`
+  const deletePage = () =>
+    db.execute(sql`
       delete from callbacks where ctid = any(array(
         select ctid from callbacks where endpoint_id = ${id} limit ${pageSize}))`)
-    // Not at a page that isn't full: a row that a worker changes at this moment is missed.
-    if (deleted.rowCount === 0) return true
-  }
+  // Not until a page that isn't full: a row that a worker changes at this moment is missed.
+  for (let deleted = -1; deleted !== 0; ) deleted = (await runPage(deletePage)).rowCount ?? 0
+  return true
 }
 
 /**
@@ -130,31 +191,19 @@ export async function deleteEndpoint(db: Database, id: string): Promise<boolean>
 export async function rotateSecret(
   db: Database,
   { id, sealedSecret, overlapSeconds }: { id: string; sealedSecret: string; overlapSeconds: number },
+  recordBy?: Date,
 ): Promise<Date | undefined> {
-  const [rotated] = await db
-    .update(endpoints)
-    .set({
-      sealedSecret,
-      sealedFormerSecret: sql`${endpoints.sealedSecret}`,
-      formerUntil: sql`clock_timestamp() + ${overlapSeconds} * interval '1 s'`,
-    })
-    .where(eq(endpoints.id, id))
-    .returning({ formerUntil: endpoints.formerUntil })
-  return rotated?.formerUntil ?? undefined
-}
-
-/** Adds a test, whatever types the endpoint takes. @param id of the test. */
-export async function addTest(db: Database, endpointId: string, id: string): Promise<void> {
-  await db.insert(callbacks).values({ endpointId, requestId: id, sequence: 0, type: testType })
-}
-
-export async function findCallback(
-  db: Database,
-  { endpointId, requestId }: { endpointId: string; requestId: string },
-) {
-  const [found] = await db
-    .select()
-    .from(callbacks)
-    .where(and(eq(callbacks.endpointId, endpointId), eq(callbacks.requestId, requestId)))
-  return found
+  return await inTransaction(db, async (transaction) => {
+    const [rotated] = await transaction
+      .update(endpoints)
+      .set({
+        sealedSecret,
+        sealedFormerSecret: sql`${endpoints.sealedSecret}`,
+        formerUntil: sql`clock_timestamp() + ${overlapSeconds} * interval '1 s'`,
+      })
+      .where(eq(endpoints.id, id))
+      .returning({ formerUntil: endpoints.formerUntil })
+    if (recordBy) await toBeCommittedBy(transaction, recordBy)
+    return rotated?.formerUntil ?? undefined
+  })
 }

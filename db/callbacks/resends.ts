@@ -1,5 +1,6 @@
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
+import type { RunPage } from './endpoints.ts'
 
 /** SQL that makes callbacks wait again, with a new series of tries. In order of their numbers, as at first. */
 const again = sqlText`
@@ -62,15 +63,21 @@ const resendEndpointStatement = prepared<{
 const pageSize = 2000
 const firstId = '00000000-0000-0000-0000-000000000000'
 
-/** Sends the callbacks of an endpoint since a time once more. @returns how many. */
+/**
+ * Sends the callbacks of an endpoint since a time once more, by pages.
+ *
+ * @param runPage runs each page, within what its process has for it.
+ * @returns how many.
+ */
 export async function resendOfEndpoint(
   db: Database,
   { endpointId, since, onlyGivenUp }: { endpointId: string; since: Date; onlyGivenUp: boolean },
+  runPage: RunPage = (page) => page(),
 ): Promise<number> {
   let resent = 0
   for (let after = { requestId: firstId, sequence: -1 }; ; ) {
     const values = [endpointId, since, onlyGivenUp, after.requestId, after.sequence, pageSize]
-    const [page] = await resendEndpointStatement(db, values)
+    const [page] = await runPage(() => resendEndpointStatement(db, values))
     resent += page?.resent ?? 0
     if (!page?.isMore || page.requestId === null) return resent
     after = { requestId: page.requestId, sequence: page.sequence }

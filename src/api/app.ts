@@ -12,9 +12,11 @@ import { connectionShare } from './account/connection-share.ts'
 import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { bodySteps } from './body/body-steps.ts'
+import { smallBodies } from './body/small-body.ts'
 import { unknownProxyWarner } from './client-address.ts'
 import { timeouts as defaultClientTimeouts } from './client-timeouts.ts'
-import { type ApiEnv, factory } from './context.ts'
+import { type ApiEnv, answerWithinMs, factory } from './context.ts'
+import { endpointRoutes } from './endpoints/index.ts'
 import { answerError, answerNotReady, routeNotFound, wrongMethod } from './errors.ts'
 import { index } from './index-route.ts'
 import { cancelMessage } from './messages/cancel-message.ts'
@@ -27,9 +29,6 @@ import { receiveReceipt } from './receive-receipt.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
 import { traceRequest } from './trace-request.ts'
-
-/** How long one request may wait for PostgreSQL and Redis; less than the 1.5 s within which every answer is due. */
-export const answerWithinMs = 1100
 
 export type ApiApp = Hono<ApiEnv>
 
@@ -47,6 +46,7 @@ export function createApp(
   const send = sendMessage(authenticate, body, steps)
   const account = { authenticate, withConnection: connectionShare(runtime), limiter: steps.limiter }
   const channels = channelRoutes(runtime, account)
+  const endpoints = endpointRoutes(runtime, account, smallBodies(runtime.settings, timeouts), steps, timeouts)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
@@ -61,6 +61,17 @@ export function createApp(
   app.get('/v1/channels/:channelId', ...channels.get)
   app.get('/v1/channels/:channelId/templates', ...channels.templates)
   app.get('/v1/flows', ...channels.flows)
+  app.get('/v1/endpoints', ...endpoints.list)
+  app.post('/v1/endpoints', ...endpoints.create)
+  app.get('/v1/endpoints/:endpointId', ...endpoints.get)
+  app.patch('/v1/endpoints/:endpointId', ...endpoints.patch)
+  app.delete('/v1/endpoints/:endpointId', ...endpoints.remove)
+  app.post('/v1/endpoints/:endpointId/enable', ...endpoints.enable)
+  app.post('/v1/endpoints/:endpointId/disable', ...endpoints.disable)
+  app.post('/v1/endpoints/:endpointId/test', ...endpoints.test)
+  app.post('/v1/endpoints/:endpointId/rotate-secret', ...endpoints.rotate)
+  app.post('/v1/endpoints/:endpointId/resend', ...endpoints.resend)
+  app.get('/v1/endpoints/:endpointId/callbacks', ...endpoints.callbacks)
 
   app.post('/receipts/:channelId', ...receipts.post)
   app.get('/receipts/:channelId', ...receipts.check)

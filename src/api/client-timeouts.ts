@@ -10,6 +10,8 @@ export interface ClientTimeouts {
   queuedMs: number
   /** For a connection without traffic during a request or its answer. */
   idleMs: number
+  /** How long a test of an endpoint waits for its call: longer than the call may take, and than it takes until a worker begins it. */
+  testedMs: number
   /** From an answer that was sent before the end of its request, to the end of the connection. */
   lingerMs: number
 }
@@ -20,5 +22,6 @@ export const timeouts: ClientTimeouts = {
   bodyBytesPerSecond: 32 * 1024,
   queuedMs: 30_000,
   idleMs: 30_000,
+  testedMs: 25_000,
   lingerMs: 500,
 }

@@ -5,6 +5,9 @@ import type { Caller } from '../../db/accounts/api-keys.ts'
 import type { SendRequest } from '../core/send-request.ts'
 import type { Deadline } from '../platform/deadline.ts'
 
+/** How long one request may wait for PostgreSQL and Redis; less than the 1.5 s within which every answer is due. */
+export const answerWithinMs = 1100
+
 /** The values that the steps of a request pass on. */
 export interface RequestState {
   requestId: string

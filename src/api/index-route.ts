@@ -11,4 +11,5 @@ export const index = {
   list: 'GET /v1/messages',
   channels: 'GET /v1/channels',
   flows: 'GET /v1/flows',
+  endpoints: 'GET /v1/endpoints',
 } as const

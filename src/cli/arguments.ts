@@ -1,15 +1,15 @@
 import { InvalidArgumentError } from 'commander'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { accountExists, type RateLimit } from '../../db/accounts/accounts.ts'
 import type { Database } from '../../db/client.ts'
 import { type Permission, permissions } from '../core/api-key.ts'
-import { type SendChange, sendChangeTypes } from '../core/callback.ts'
 import { isLongerThan, isStorable } from '../core/characters.ts'
 import { anyContact, type Contact, parseContact } from '../core/contact.ts'
+import { describeIssue, joinIssues } from '../core/issues.ts'
+import { durationMs, parsePastMoment, pastMomentWanted } from '../core/past-moment.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { CliError } from './answer.ts'
 
-const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const largestInteger = 2_147_483_647
 const longestWindowSeconds = 86_400
 const maxCallsPerSecond = 1000
@@ -58,22 +58,10 @@ export function durationSeconds(text: string): number {
   return ms / 1000
 }
 
-/** A date and time in RFC 3339, or a duration before now. */
 export function pastMoment(text: string): Date {
-  const ms = durationMs(text)
-  const at = ms ? new Date(Date.now() - ms) : new Date(momentSchema.safeParse(text.toUpperCase()).data ?? '')
-  if (!Number.isNaN(at.getTime())) return at
-  throw new InvalidArgumentError(
-    'Use a date and time with its offset, e.g. 2026-11-21T14:00:00Z, or how long ago, e.g. 90m, 1h or 2d.',
-  )
-}
-
-const momentSchema = z.iso.datetime({ offset: true })
-
-/** Returns 0 if the text is not a duration. */
-function durationMs(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
-  return Number(count ?? 0) * (unitSeconds[unit] ?? 0) * 1000
+  const at = parsePastMoment(text)
+  if (at) return at
+  throw new InvalidArgumentError(`Use ${pastMomentWanted}.`)
 }
 
 /** A part of the reason for which sends failed. */
@@ -92,25 +80,36 @@ export function permissionList(text: string): Permission[] {
   return named
 }
 
-/** The changes that an endpoint gets callbacks about, or `all`, also those of later releases. */
-export function changeList(text: string): SendChange[] | 'all' {
-  if (text === 'all') return text
-  const named = [...new Set(text.split(',').map((name) => name.trim()))]
-  if (!named.every((name): name is SendChange => sendChangeTypes.some((known) => known === name))) {
-    throw new InvalidArgumentError(`Use all, or some of ${sendChangeTypes.join(',')}.`)
-  }
-  return named
+/** Types of changes; `all` stays as it is, because commander treats null as a missing value. */
+export function changeList(text: string): string[] | 'all' {
+  return text === 'all' ? text : text.split(',').map((name) => name.trim())
 }
-
-const longestOverlapSeconds = 7 * 86_400
 
 /** How long a former secret signs besides. */
 export function overlapSeconds(text: string): number {
   const seconds = durationMs(text) / 1000
-  if ((seconds === 0 && !/^0[smhd]$/.test(text)) || seconds > longestOverlapSeconds) {
-    throw new InvalidArgumentError('Use 0s to 7d, e.g. 24h.')
-  }
-  return seconds
+  if (seconds > 0 || /^0[smhd]$/.test(text)) return seconds
+  throw new InvalidArgumentError('Use 0s to 7d, e.g. 24h.')
+}
+
+/**
+ * Checks options by the schema of the API's route that does the same.
+ *
+ * @param optionOf the options of fields whose option has another name.
+ * @throws CliError with the words of that route's 400.
+ */
+export function checkedOptions<Schema extends z.ZodType>(
+  schema: Schema,
+  options: object,
+  optionOf: Record<string, string> = {},
+): z.output<Schema> {
+  const { success, data, error } = schema.safeParse(options, { error: describeIssue })
+  if (success) return data
+  const issues = error.issues.map(({ path: [field], message }) => {
+    const name = String(field)
+    return field === undefined ? `Fix the options: ${message}` : `Fix --${optionOf[name] ?? name}: ${message}`
+  })
+  throw new CliError(joinIssues(issues))
 }
 
 /** Throws a CliError, because commander's own error would repeat the text, which may contain credentials. */

@@ -3,15 +3,16 @@ import { findEndpoint } from '../../db/callbacks/endpoints.ts'
 import { resendOfEndpoint, resendOfSend } from '../../db/callbacks/resends.ts'
 import type { Database } from '../../db/client.ts'
 import { findSend } from '../../db/sends/sends.ts'
+import { resendSchema } from '../core/endpoint-request.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, CliError } from './answer.ts'
-import { pastMoment } from './arguments.ts'
+import { checkedOptions } from './arguments.ts'
 import { noEndpoint } from './endpoint.ts'
 
 interface ResendOptions {
   endpoint?: string
-  since?: Date
-  only?: 'given-up'
+  since?: string
+  only?: string
 }
 
 export function callbackCommands(program: Command, answer: Answerer): void {
@@ -22,8 +23,8 @@ export function callbackCommands(program: Command, answer: Answerer): void {
     .description('call endpoints once more, with the same webhook-id: of a send, or all since a time')
     .argument('[requestId]', 'one send')
     .option('--endpoint <id>', 'only this endpoint')
-    .option('--since <time>', '2026-11-21T14:00:00Z, or 1h for an hour ago', pastMoment)
-    .option('--only <what>', 'given-up: only callbacks that were given up', onlyGivenUp)
+    .option('--since <time>', '2026-11-21T14:00:00Z, or 1h for an hour ago')
+    .option('--only <what>', 'given-up: only callbacks that were given up')
     .action((requestId: string | undefined, options: ResendOptions, command: Command) =>
       answer(command, async ({ db }) => ({ resent: await resend(db, requestId, options) })),
     )
@@ -44,10 +45,10 @@ async function resend(db: Database, requestId: string | undefined, options: Rese
   }
   if (requestId !== undefined || endpoint === undefined || since === undefined)
     throw new CliError('Give one requestId, or --endpoint and --since; see: callback resend --help')
-  return await resendOfEndpoint(db, { endpointId: endpoint, since, onlyGivenUp: only !== undefined })
-}
-
-function onlyGivenUp(text: string): 'given-up' {
-  if (text === 'given-up') return text
-  throw new CliError('--only takes given-up')
+  const asked = checkedOptions(resendSchema, { since, only })
+  return await resendOfEndpoint(db, {
+    endpointId: endpoint,
+    since: asked.since,
+    onlyGivenUp: asked.only !== undefined,
+  })
 }

@@ -1,33 +1,35 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { v7 as uuidv7 } from 'uuid'
+import { addTest, resultOfTest } from '../../db/callbacks/endpoint-tests.ts'
 import {
-  addTest,
   createEndpoint,
   deleteEndpoint,
   disableEndpoint,
   enableEndpoint,
-  findCallback,
   findEndpoint,
   listEndpoints,
   rotateSecret,
   updateEndpoint,
 } from '../../db/callbacks/endpoints.ts'
 import type { Database } from '../../db/client.ts'
-import { maxEndpointsOfAccount, mintWebhookSecret, type SendChange, webhookIdOf } from '../core/callback.ts'
-import { endpointUrlIssue } from '../core/endpoint-url.ts'
+import { mintSealedSecret } from '../core/callback.ts'
+import {
+  endpointDisabled,
+  endpointSchemas,
+  notCalledYet,
+  rotationSchema,
+  tooManyEndpoints,
+} from '../core/endpoint-request.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { sealConfig } from '../core/sealed-config.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
-import { changeList, existingAccount, overlapSeconds } from './arguments.ts'
+import { changeList, checkedOptions, existingAccount, overlapSeconds } from './arguments.ts'
 
 /** Longer than a call may take, and than it takes until a worker finds the test. */
 const testMs = 90_000
-const lookAgainMs = 200
 
 interface EndpointOptions {
   url?: string
-  events?: SendChange[] | 'all'
+  events?: string[] | 'all'
 }
 
 export function endpointCommands(program: Command, answer: Answerer): void {
@@ -40,13 +42,17 @@ export function endpointCommands(program: Command, answer: Answerer): void {
     .command('rotate-secret')
     .description('replace the secret; until the overlap ends, the former one signs too')
     .argument('<endpoint>', "the endpoint's id")
-    .option('--overlap <duration>', '0s to 7d; default: 24h', overlapSeconds, overlapSeconds('24h'))
-    .action((id: string, { overlap }: { overlap: number }, command: Command) =>
-      answer(command, async (context) => {
-        const { secret, sealedSecret } = mintSecret(context, id)
-        const found = canBeRecordId(id)
-        const bothSignUntil = found
-          ? await rotateSecret(context.db, { id, sealedSecret, overlapSeconds: overlap })
+    .option('--overlap <duration>', '0s to 7d; default: 24h', overlapSeconds)
+    .action((id: string, { overlap }: { overlap?: number }, command: Command) =>
+      answer(command, async ({ db, setting }) => {
+        const rotation = checkedOptions(
+          rotationSchema,
+          { overlapSeconds: overlap },
+          { overlapSeconds: 'overlap' },
+        )
+        const { secret, sealedSecret } = mintSealedSecret(id, setting('CREDENTIALS_KEY'))
+        const bothSignUntil = canBeRecordId(id)
+          ? await rotateSecret(db, { id, sealedSecret, ...rotation })
           : undefined
         if (!bothSignUntil) throw noEndpoint(id)
         return { endpointId: id, secret, bothSignUntil }
@@ -72,17 +78,15 @@ function createCommands(endpoint: Command, answer: Answerer): void {
     .requiredOption('--account <id>', 'the account that gets the callbacks')
     .requiredOption('--url <url>', 'https')
     .option(...events, changeList)
-    .action((options: EndpointOptions & { account: string; url: string }, command: Command) =>
+    .action(({ account, ...options }: EndpointOptions & { account: string }, command: Command) =>
       answer(command, async (context) => {
-        const accountId = await existingAccount(context.db, options.account)
-        const url = checked(context, options.url)
+        const accountId = await existingAccount(context.db, account)
+        const fields = checkedOptions(schemasOf(context).create, asBody(options))
         const id = uuidv7()
-        const { secret, sealedSecret } = mintSecret(context, id)
-        const fields = { id, accountId, url, events: eventsOf(options.events), sealedSecret }
-        if (await createEndpoint(context.db, fields)) return { endpointId: id, secret }
-        throw new CliError(
-          `The account has ${maxEndpointsOfAccount} endpoints, which is the most; see: endpoint list --account ${accountId}`,
-        )
+        const { secret, sealedSecret } = mintSealedSecret(id, context.setting('CREDENTIALS_KEY'))
+        const creation = await createEndpoint(context.db, { id, accountId, ...fields, sealedSecret })
+        if (creation === 'created') return { endpointId: id, secret }
+        throw new CliError(`${tooManyEndpoints}; see: endpoint list --account ${accountId}`)
       }),
     )
   endpoint
@@ -100,11 +104,7 @@ function createCommands(endpoint: Command, answer: Answerer): void {
     .option(...events, changeList)
     .action((id: string, options: EndpointOptions, command: Command) =>
       answer(command, async (context) => {
-        if (Object.keys(options).length === 0) throw new CliError('Give --url or --events, or both')
-        const fields = {
-          ...(options.url !== undefined && { url: checked(context, options.url) }),
-          ...(options.events && { events: eventsOf(options.events) }),
-        }
+        const fields = checkedOptions(schemasOf(context).update, asBody(options))
         if (canBeRecordId(id) && (await updateEndpoint(context.db, id, fields))) return { endpointId: id }
         throw noEndpoint(id)
       }),
@@ -130,37 +130,27 @@ function switchCommands(endpoint: Command, answer: Answerer): void {
   change('delete', 'delete it for good, with its callbacks', deleteEndpoint)
 }
 
-const eventsOf = (given: EndpointOptions['events']) => (given === undefined || given === 'all' ? null : given)
+/** As the API takes them. */
+const asBody = ({ events, ...fields }: EndpointOptions) => ({
+  ...fields,
+  ...(events && { events: events === 'all' ? null : events }),
+})
 
-function checked({ setting }: CliContext, url: string): string {
-  const issue = endpointUrlIssue(url, setting('ALLOWED_PRIVATE_NETWORKS'))
-  if (issue) throw new CliError(`Fix --url: ${issue}`)
-  return url
-}
-
-function mintSecret({ setting }: CliContext, endpointId: string) {
-  const secret = mintWebhookSecret()
-  return { secret, sealedSecret: sealConfig({ secret }, endpointId, setting('CREDENTIALS_KEY')) }
-}
+const schemasOf = ({ setting }: CliContext) => endpointSchemas(setting('ALLOWED_PRIVATE_NETWORKS'))
 
 /** Waits for the first call by a worker. */
 async function testEndpoint(db: Database, endpointId: string) {
   const endpoint = canBeRecordId(endpointId) ? await findEndpoint(db, endpointId) : undefined
   if (!endpoint) throw noEndpoint(endpointId)
   if (endpoint.disabledAt)
-    throw new CliError(
-      `The endpoint is disabled (${endpoint.disabledReason}); run: endpoint enable ${endpointId}`,
-    )
-  const requestId = uuidv7()
-  await addTest(db, endpointId, requestId)
-  for (const endsAt = Date.now() + testMs; Date.now() < endsAt; await sleep(lookAgainMs)) {
-    const callback = await findCallback(db, { endpointId, requestId })
-    if (!callback) throw noEndpoint(endpointId)
-    const [first] = callback.tries
-    if (first) return { webhookId: webhookIdOf({ requestId, sequence: 0 }), ...first }
-  }
+    throw new CliError(`${endpointDisabled(endpoint.disabledReason)}; run: endpoint enable ${endpointId}`)
+  const id = uuidv7()
+  await addTest(db, endpointId, id)
+  const result = await resultOfTest(db, { endpointId, id, withinMs: testMs })
+  if (result === 'deleted') throw noEndpoint(endpointId)
+  if (result !== 'not_called') return result
   throw new CliError(
-    'No worker has called the endpoint yet: check that workers run, and look at breakerOpenUntil and waiting in: endpoint list',
+    `${notCalledYet}: check that workers run, and look at breakerOpenUntil and waiting in: endpoint list`,
   )
 }
 

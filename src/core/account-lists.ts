@@ -1,15 +1,27 @@
+import { callbackStates } from './callback.ts'
 import { isLongerThan, isStorable } from './characters.ts'
 import { type Place, placesOf } from './list-place.ts'
-import { afterParameter, limitParameter, queryReader } from './query.ts'
+import { afterParameter, limitParameter, oneOf, type QueryParameter, queryReader } from './query.ts'
 import { canBeRecordId } from './record-id.ts'
 
 const maxTemplateName = 512
 
-const list = (name: string, isKey = canBeRecordId) => {
+function list<Filters extends Record<string, QueryParameter> = Record<never, never>>(
+  name: string,
+  isKey = canBeRecordId,
+  filters = {} as Filters,
+) {
   const places = placesOf(name, isKey)
-  const parameters = { limit: limitParameter(name), after: afterParameter(places.read) }
+  const parameters = { limit: limitParameter(name), after: afterParameter(places.read), ...filters }
   const writeNext = (next: Place | undefined) => (next ? places.write(next) : null)
   return { parameters, readQuery: queryReader(parameters), writeNext }
+}
+
+/** A `webhookIdOf`. */
+const isWebhookId = (key: string) => canBeRecordId(key.slice(0, 36)) && /^-\d{1,9}$/.test(key.slice(36))
+
+const stateParameter = {
+  state: { schema: oneOf(callbackStates), what: 'Only callbacks in this state.' },
 }
 
 /** The lists of what an account has, by their names in the answers: their parameters, and how `next` is written. */
@@ -18,4 +30,5 @@ export const accountLists = {
   templates: list('templates', (name) => isStorable(name) && !isLongerThan(name, maxTemplateName)),
   flows: list('flows'),
   endpoints: list('endpoints'),
+  callbacks: list('callbacks', isWebhookId, stateParameter),
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { MessageType } from './message.ts'
 import type { DeliveryState } from './receipt.ts'
+import { sealConfig } from './sealed-config.ts'
 import type { SendStatus } from './timeline.ts'
 
 /**
@@ -24,6 +25,9 @@ export const sendChangeTypes = Object.keys(sendChanges) as SendChange[]
 /** Only sent on an operator's request, whatever types the endpoint takes. */
 export const testType = 'endpoint.test'
 export type CallbackType = SendChange | typeof testType
+
+export const callbackStates = ['waiting', 'delivered', 'given_up'] as const
+export type CallbackState = (typeof callbackStates)[number]
 
 export const maxEndpointsOfAccount = 10
 
@@ -70,3 +74,9 @@ const secretBytes = 32
 
 /** A secret of Standard Webhooks. */
 export const mintWebhookSecret = () => `whsec_${randomBytes(secretBytes).toString('base64')}`
+
+/** A new secret of an endpoint: to be shown once, and as it is stored. */
+export function mintSealedSecret(endpointId: string, key: Buffer): { secret: string; sealedSecret: string } {
+  const secret = mintWebhookSecret()
+  return { secret, sealedSecret: sealConfig({ secret }, endpointId, key) }
+}

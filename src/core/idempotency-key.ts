@@ -40,3 +40,10 @@ export function batchFingerprint(fingerprints: readonly string[]): string {
     .update(JSON.stringify({ batch: fingerprints }))
     .digest('hex')
 }
+
+/** The same for a request that creates something else. It differs from that of a send. */
+export function creationFingerprint(what: string, fields: object): string {
+  return createHash('sha256')
+    .update(JSON.stringify({ [what]: fields }))
+    .digest('hex')
+}

@@ -6,8 +6,7 @@ import { listAccounts } from '../../db/accounts/accounts.ts'
 import { createEndpoint, deleteEndpoint } from '../../db/callbacks/endpoints.ts'
 import { connectDatabase } from '../../db/client.ts'
 import { findRunningDev } from '../cli/running-dev.ts'
-import { mintWebhookSecret } from '../core/callback.ts'
-import { sealConfig } from '../core/sealed-config.ts'
+import { mintSealedSecret } from '../core/callback.ts'
 import { runProcess } from '../platform/process.ts'
 import { readSettings, SettingsError } from '../platform/settings.ts'
 
@@ -25,7 +24,8 @@ await runProcess(async () => {
   const [account] = await listAccounts(db)
   if (!account) throw new SettingsError('There is no account yet: start npm run dev once more.')
 
-  const secret = mintWebhookSecret()
+  const id = uuidv7()
+  const { secret, sealedSecret } = mintSealedSecret(id, settings.CREDENTIALS_KEY)
   const webhook = new Webhook(secret)
   const server = createServer(async (request, response) => {
     try {
@@ -40,9 +40,8 @@ await runProcess(async () => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`
-  const id = uuidv7()
-  const sealedSecret = sealConfig({ secret }, id, settings.CREDENTIALS_KEY)
-  if (!(await createEndpoint(db, { id, accountId: account.accountId, url, events: null, sealedSecret })))
+  const endpoint = { id, accountId: account.accountId, url, events: null, sealedSecret }
+  if ((await createEndpoint(db, endpoint)) !== 'created')
     throw new SettingsError(
       `The account has too many endpoints: endpoint list --account ${account.accountId}`,
     )

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addTest, disableEndpoint } from '../../db/callbacks/endpoints.ts'
+import { addTest } from '../../db/callbacks/endpoint-tests.ts'
+import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint } from '../support/endpoints.ts'

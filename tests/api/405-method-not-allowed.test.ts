@@ -34,6 +34,28 @@ const cases: [string, string, string[]][] = [
     `/v1/messages/${absentId}`,
     ['GET', 'HEAD'],
   ]),
+  ...others('GET', 'POST').map((method): [string, string, string[]] => [
+    method,
+    '/v1/endpoints',
+    ['GET', 'HEAD', 'POST'],
+  ]),
+  ...others('GET', 'PATCH', 'DELETE').map((method): [string, string, string[]] => [
+    method,
+    `/v1/endpoints/${absentId}`,
+    ['DELETE', 'GET', 'HEAD', 'PATCH'],
+  ]),
+  ...['enable', 'disable', 'test', 'rotate-secret', 'resend'].flatMap((verb) =>
+    others('POST').map((method): [string, string, string[]] => [
+      method,
+      `/v1/endpoints/${absentId}/${verb}`,
+      ['POST'],
+    ]),
+  ),
+  ...others('GET').map((method): [string, string, string[]] => [
+    method,
+    `/v1/endpoints/${absentId}/callbacks`,
+    ['GET', 'HEAD'],
+  ]),
   ...['/v1/channels', `/v1/channels/${absentId}`, `/v1/channels/${absentId}/templates`, '/v1/flows'].flatMap(
     (path) => others('GET').map((method): [string, string, string[]] => [method, path, ['GET', 'HEAD']]),
   ),

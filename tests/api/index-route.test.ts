@@ -22,7 +22,15 @@ test('the root of the API lists its routes, and each of them exists', async () =
   ])
   for (const path of [body.docs, body.openapi, body.health, body.readiness])
     expect((await fetch(service.url + path)).status, path).toBe(200)
-  for (const route of [...body.send, body.cancel, body.read, body.list, body.channels, body.flows]) {
+  for (const route of [
+    ...body.send,
+    body.cancel,
+    body.read,
+    body.list,
+    body.channels,
+    body.flows,
+    body.endpoints,
+  ]) {
     const [method, path] = route.split(' ')
     expect((await request(service, path, { method })).status, route).toBe(401)
   }

@@ -227,6 +227,14 @@ test('these are all routes that take an id in their path', () => {
     '/v1/channels/:channelId',
     '/v1/channels/:channelId/messages',
     '/v1/channels/:channelId/templates',
+    // tests/api/endpoints.test.ts
+    '/v1/endpoints/:endpointId',
+    '/v1/endpoints/:endpointId/callbacks',
+    '/v1/endpoints/:endpointId/disable',
+    '/v1/endpoints/:endpointId/enable',
+    '/v1/endpoints/:endpointId/resend',
+    '/v1/endpoints/:endpointId/rotate-secret',
+    '/v1/endpoints/:endpointId/test',
     '/v1/messages/:requestId',
     '/v1/messages/:requestId/cancel',
   ])

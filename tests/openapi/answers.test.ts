@@ -5,11 +5,15 @@ import { setTemplate } from '../../db/accounts/templates.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { eraseSends } from '../../db/upkeep/erase.ts'
 import { createApp } from '../../src/api/app.ts'
-import { faultyPageQuery } from '../../src/api/openapi/account-refusals.ts'
+import { smallBytes } from '../../src/api/body/large/large-bodies.ts'
+import { timeouts } from '../../src/api/client-timeouts.ts'
+import { faultyEndpointBodies, faultyPageQuery } from '../../src/api/openapi/account-refusals.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
 import { exampleBodies, exampleIds } from '../../src/api/openapi/examples.ts'
 import { faultyBody, incompatibleBody } from '../../src/api/openapi/refusals.ts'
 import { maxReceiptBytes } from '../../src/api/receipts/read-request.ts'
+import { permissions } from '../../src/core/api-key.ts'
+import { maxEndpointsOfAccount } from '../../src/core/callback.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { Readiness } from '../../src/platform/readiness.ts'
 import {
@@ -22,6 +26,7 @@ import {
   sameBody,
   textBody,
 } from '../support/builders.ts'
+import { buildEndpoint } from '../support/endpoints.ts'
 import { documentSettings, faultBy, validateAnswer } from '../support/openapi.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { rawBytes, rawRequest } from '../support/raw-http.ts'
@@ -47,10 +52,11 @@ beforeAll(async () => {
   narrow = await startTestService(
     { ...settings, RATE_LIMIT_POINTS: '1', AUTH_FAILURE_LIMIT: '1' },
     service.stores,
+    { ...timeouts, testedMs: 100 },
   )
   const nowhere = `postgres://u:p@127.0.0.1:${await closedPort()}/x`
   cutOff = await startTestService({ ...settings, DATABASE_URL: nowhere }, service.stores)
-  account = await buildAccount(service)
+  account = await buildAccount(service, { permissions: [...permissions] })
 })
 afterAll(async () => {
   await Promise.all([service.stop(), narrow.stop(), cutOff.stop()])
@@ -223,13 +229,14 @@ test('what the reference shows of answers is of the forms that are documented', 
 /** How each refusal that the document has an example of is met with. */
 const refusals: Record<string, (template: string, method: string) => Answer | Promise<Answer>> = {
   notHttp: () => rawBytes(service, 'not HTTP at all\r\n\r\n'),
-  wrongMethod: (template) => ask(service, 'DELETE', template.replace(/\{\w+\}/, absentId)),
+  wrongMethod: (template) => ask(service, methodOfNone, template.replace(/\{\w+\}/, absentId)),
   unauthorized: (template, method) =>
     ask(service, method, template.replace(/\{\w+\}/, absentId), { headers: bearer('omk_x') }),
   forbidden: async (template, method) => {
     const other = method === 'GET' ? ['messages:send' as const] : ['messages:read' as const]
-    const permissions = isOfMessages(template) ? other : []
-    const { apiKey } = await buildKey(service, account.accountId, { permissions })
+    const { apiKey } = await buildKey(service, account.accountId, {
+      permissions: isOfMessages(template) ? other : [],
+    })
     return await ask(service, method, template.replace(/\{\w+\}/, absentId), { headers: bearer(apiKey) })
   },
   tooManyFaultyKeys: async (template, method) => {
@@ -264,7 +271,8 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   },
   incompatible: (template) =>
     ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: incompatibleBody }),
-  notJson: (template) => ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: '{' }),
+  notJson: (template, method) =>
+    ask(service, method, template.replace(/\{\w+\}/, account.channelId), { body: '{' }),
   tooLarge: (template) =>
     rawRequest(service, {
       path: template.replace(/\{\w+\}/, account.channelId),
@@ -288,8 +296,12 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   channelNotFound: (template) => send(template, textBody(), service, {}, absentId),
   keyUsedBefore: async (template) => {
     const headers = { 'Idempotency-Key': `for ${template}` }
-    const first = await send(template, textBody('first'), service, headers)
-    const { body, ...answer } = await send(template, textBody('second'), service, headers)
+    const post = (text: string) =>
+      isOfMessages(template)
+        ? send(template, textBody(text), service, headers)
+        : ask(service, 'POST', template, { headers, body: { url: `https://example.com/${text}` } })
+    const first = await post('first')
+    const { body, ...answer } = await post('second')
     const message = body.message.replace(first.body.requestId, exampleIds.firstRequestId)
     return { ...answer, body: { ...body, message } }
   },
@@ -297,12 +309,47 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     const request = async () =>
       isOfMessages(template)
         ? await send(template, textBody(), narrow)
-        : await ask(narrow, method, template.replace(/\{channelId\}/, account.channelId))
+        : await ask(narrow, method, await pathOf(template), bodyOf(template, method))
     await request()
     return await request()
   },
-  faultyPage: (template) =>
-    ask(service, 'GET', `${template.replace(/\{\w+\}/, account.channelId)}?${faultyPageQuery}`),
+  faultyPage: async (template) => ask(service, 'GET', `${await pathOf(template)}?${faultyPageQuery}`),
+  faultyFields: async (template, method) => {
+    const { create, update, rotate, resend } = faultyEndpointBodies
+    const ofMethod = method === 'PATCH' ? update : create
+    const body = template.endsWith('/resend')
+      ? resend
+      : template.endsWith('/rotate-secret')
+        ? rotate
+        : ofMethod
+    return await ask(service, method, await pathOf(template), { body })
+  },
+  surplus: async (template, method) => ask(service, method, await pathOf(template), { body: { a: 1 } }),
+  tooLargeForSmall: (template, method) =>
+    rawRequest(service, {
+      method,
+      path: template.replace(/\{\w+\}/, absentId),
+      headers: { ...bearer(account.apiKey), 'Content-Length': smallBytes + 1 },
+      keepOpen: true,
+    }),
+  endpointNotFound: (template, method) =>
+    ask(service, method, template.replace(/\{\w+\}/, absentId), bodyOf(template, method)),
+  accountIsFull: async (template) => {
+    const { apiKey } = await buildAccount(service, { permissions: ['endpoints:manage'] })
+    const create = () =>
+      ask(service, 'POST', template, { headers: bearer(apiKey), ...bodyOf(template, 'POST') })
+    for (let n = 0; n < maxEndpointsOfAccount; n++) await create()
+    return await create()
+  },
+  notTestable: async (template, method) => {
+    const path = await pathOf(template)
+    await ask(service, 'POST', path.replace('/test', '/disable'))
+    return await ask(service, method, path)
+  },
+  notTested: async (template, method) => {
+    const by = await buildAccount(service, { permissions: ['endpoints:manage'] })
+    return await ask(narrow, method, await pathOf(template, by.accountId), { headers: bearer(by.apiKey) })
+  },
   tooLargeReceipts: (template) =>
     rawRequest(service, {
       path: template.replace(/\{\w+\}/, absentId),
@@ -357,19 +404,39 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
 
 /** The routes by which an account reads and changes what it has are described otherwise than those of messages. */
 const isOfMessages = (template: string) =>
-  !/^\/v1\/(?:flows|channels(?!\/\{channelId\}\/messages))/.test(template)
+  !/^\/v1\/(?:flows|endpoints|channels(?!\/\{channelId\}\/messages))/.test(template)
+
+/** No route takes it. */
+const methodOfNone = 'PUT'
+
+/** Of what the account has: its channel, or a new endpoint. */
+async function pathOf(template: string, accountId = account.accountId): Promise<string> {
+  if (!template.includes('{endpointId}')) return template.replace(/\{\w+\}/, account.channelId)
+  await service.runtime.db.execute(sql`delete from endpoints where account_id = ${accountId}`)
+  const { endpointId } = await buildEndpoint(service, accountId, 'https://example.com/callbacks')
+  return template.replace('{endpointId}', endpointId)
+}
+
+/** What the route takes. */
+function bodyOf(template: string, method: string): { body?: object } {
+  if (method === 'PATCH' || (method === 'POST' && template === '/v1/endpoints'))
+    return { body: { url: 'https://example.com/callbacks' } }
+  return template.endsWith('/resend') ? { body: { since: '1h' } } : {}
+}
 
 async function crashOfAccount(template: string, method: string): Promise<Answer> {
   const { db } = service.runtime
   const rename = (from: string, to: string) =>
     db.execute(
       sql.raw(
-        ['channels', 'flows'].map((table) => `alter table ${table} rename column ${from} to ${to}`).join(';'),
+        ['channels', 'flows', 'endpoints']
+          .map((table) => `alter table ${table} rename column ${from} to ${to}`)
+          .join(';'),
       ),
     )
   await rename('account_id', 'elsewhere')
-  return await ask(service, method, template.replace(/\{\w+\}/, absentId)).finally(() =>
-    rename('elsewhere', 'account_id'),
+  return await ask(service, method, template.replace(/\{\w+\}/, absentId), bodyOf(template, method)).finally(
+    () => rename('elsewhere', 'account_id'),
   )
 }
 
@@ -404,7 +471,7 @@ test.each(examples.filter((example) => !isOutOfReach(example)))(
   '$method $path: the example $name is what the service answers',
   async ({ path, method, name, value }) => {
     const { status, headers, body } = await (refusals[name] ?? unknownExample(name))(path, method)
-    const asked = name === 'wrongMethod' ? 'DELETE' : method
+    const asked = name === 'wrongMethod' ? methodOfNone : method
     validateAnswer(asked, path, status, body, headers)
     if (method === 'HEAD' && name !== 'wrongMethod' && name !== 'notHttp') return
     expect({ ...body, requestId: value.requestId }).toEqual(value)

@@ -1,4 +1,5 @@
 import { isAscii } from 'node:buffer'
+import type { z } from 'zod'
 import { describeIssue, describeIssues } from '../../core/issues.ts'
 import { limitJson, maxDepth, maxFields, maxFieldsOfBatch } from '../../core/json-limits.ts'
 import type { Network } from '../../core/public-address.ts'
@@ -39,6 +40,20 @@ export const parseBody = (schema: BodySchemas[BodyForm], value: unknown) =>
 
 export function issueOf({ issues }: { issues: Parameters<typeof describeIssues>[0] }): Required<BodyIssue> {
   return { issue: describeIssues(issues), reason: describeIssues(issues, 'unnamed') }
+}
+
+/** Parses a body that is no send. */
+export function parseSmall<Schema extends z.ZodType>(
+  bytes: Buffer,
+  schema: Schema,
+): { data: z.output<Schema> } | BodyIssue {
+  const body = textOf(bytes, 'channelInBody')
+  if ('issue' in body) return body
+  const json = parse(body.text)
+  if (!json) return notJson
+  const { success, data, error } = schema.safeParse(json.value, { error: describeIssue })
+  if (!success) return issueOf(error)
+  return body.isTooDeep ? tooDeep : { data }
 }
 
 /** Creates the parser of bodies, which names every issue of their form and fields (docs/reference/api.md#body). */

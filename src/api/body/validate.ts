@@ -64,4 +64,4 @@ function setText({ req }: Context<ApiEnv>, text: string): void {
   req.bodyCache.text = Promise.resolve(text) as unknown as string
 }
 
-const refusal = ({ issue, reason }: BodyIssue) => new ApiError(400, issue, {}, reason)
+export const refusal = ({ issue, reason }: BodyIssue) => new ApiError(400, issue, {}, reason)

@@ -1,15 +1,25 @@
 import { accountLists } from '../../core/account-lists.ts'
 import type { Permission } from '../../core/api-key.ts'
+import { endpointSchemas, resendSchema, rotationSchema } from '../../core/endpoint-request.ts'
+import { describeIssue, describeIssues } from '../../core/issues.ts'
+import { smallBytes } from '../body/large/large-bodies.ts'
+import { notJson } from '../body/parse-body.ts'
+import { tooLarge } from '../body/receive.ts'
+import { notTestable, notTested } from '../endpoints/call-endpoint.ts'
+import { accountIsFull } from '../endpoints/create-endpoint.ts'
+import { endpointNotFound } from '../endpoints/steps.ts'
 import { ApiError } from '../errors.ts'
+import { keyUsedBefore } from '../send/find-earlier.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { tooManyRequests } from '../send/rate-limit.ts'
+import { exampleIds } from './examples.ts'
 import type { PathSettings } from './operation.ts'
 import { type Refusals, refusalsOfAny, withKey } from './refusals.ts'
 
 type LimitSettings = Pick<PathSettings, 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>
 
 /** Any route of an account's own things may answer these. */
-export const ofAccount = (
+const ofAccount = (
   permissions: Permission[],
   { RATE_LIMIT_POINTS: points, RATE_LIMIT_WINDOW_SECONDS: seconds }: LimitSettings,
 ): Refusals => ({
@@ -20,7 +30,7 @@ export const ofAccount = (
   },
 })
 
-export const faultyPage = (): Refusals => ({
+export const withPage = (): Refusals => ({
   faultyPage: { summary: 'Parameters are unknown, repeated or unreadable', error: faultyPageError() },
 })
 
@@ -37,7 +47,7 @@ const readsChannels: Permission[] = ['messages:send', 'messages:read']
 
 export const refusalsOfChannels = (settings: LimitSettings): Refusals => ({
   ...ofAccount(readsChannels, settings),
-  ...faultyPage(),
+  ...withPage(),
   ...refusalsOfAny('GET', 'HEAD'),
 })
 
@@ -51,6 +61,67 @@ export const refusalsOfChannel = (settings: LimitSettings): Refusals => ({
 })
 
 export const refusalsOfTemplates = (settings: LimitSettings): Refusals => ({
-  ...faultyPage(),
+  ...withPage(),
   ...refusalsOfChannel(settings),
+})
+
+const managesEndpoints: Permission[] = ['endpoints:manage']
+
+export const refusalsOfEndpoints = (settings: LimitSettings): Refusals => ({
+  ...ofAccount(managesEndpoints, settings),
+  ...withPage(),
+  ...refusalsOfAny('GET', 'HEAD', 'POST'),
+})
+
+/** The error answers of each route of one endpoint. */
+export const ofEndpoint = (settings: LimitSettings, ...methods: string[]): Refusals => ({
+  ...ofAccount(managesEndpoints, settings),
+  endpointNotFound: {
+    summary: 'The endpoint does not exist, or belongs to another account',
+    error: endpointNotFound(),
+  },
+  ...refusalsOfAny(...methods),
+})
+
+/** Bodies by which the examples are met with. */
+export const faultyEndpointBodies = {
+  create: { events: ['sent'], secret: 'mine' },
+  update: { url: 'http://example.com' },
+  rotate: { overlapSeconds: 1_000_000 },
+  resend: { since: 'yesterday', only: 'failed' },
+}
+
+const schemas = { ...endpointSchemas([]), rotate: rotationSchema, resend: resendSchema }
+
+export function withBody(name: keyof typeof faultyEndpointBodies): Refusals {
+  const { success, error } = schemas[name].safeParse(faultyEndpointBodies[name], { error: describeIssue })
+  if (success) throw new Error('The example of a faulty body has no issue')
+  return {
+    faultyFields: {
+      summary: 'Fields are invalid, missing or unknown',
+      error: new ApiError(400, describeIssues(error.issues)),
+    },
+    notJson: { summary: 'The body is not JSON', error: new ApiError(400, notJson.issue) },
+    tooLargeForSmall: { summary: 'The body is too large', error: tooLarge(smallBytes) },
+  }
+}
+
+export const withNoBody = (): Refusals => ({
+  surplus: { summary: 'The body is not empty', error: new ApiError(400, 'a: unknown field') },
+})
+
+export const refusalsOfCreate = (settings: LimitSettings): Refusals => ({
+  ...ofAccount(managesEndpoints, settings),
+  ...withBody('create'),
+  accountIsFull: { summary: 'The account has as many as it may have', error: accountIsFull() },
+  keyUsedBefore: {
+    summary: 'The Idempotency-Key was used for another request',
+    error: keyUsedBefore(exampleIds.firstRequestId),
+  },
+  ...refusalsOfAny('GET', 'HEAD', 'POST'),
+})
+
+export const refusalsOfTest = (): Refusals => ({
+  notTestable: { summary: 'The endpoint is disabled', error: notTestable('by its account') },
+  notTested: { summary: 'No worker has called it in time', error: notTested() },
 })

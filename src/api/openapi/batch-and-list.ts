@@ -14,7 +14,7 @@ import {
   traceparent,
 } from './operation.ts'
 import { refusalsOfBatch, refusalsOfCancel, refusalsOfList } from './refusals.ts'
-import { answer, rateLimitHeaders, refused } from './responses.ts'
+import { answer, countedSend, rateLimitHeaders, refused } from './responses.ts'
 import { timelineSchemas } from './timeline.ts'
 
 const requestId = { type: 'string', format: 'uuid' }
@@ -114,7 +114,7 @@ export function batch(settings: PathSettings): Operation {
         ...rateLimitHeaders,
         'Idempotent-Replayed',
       ]),
-      ...refused(refusalsOfBatch(settings), true),
+      ...refused(refusalsOfBatch(settings), countedSend),
     },
   }
 }

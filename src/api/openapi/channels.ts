@@ -5,10 +5,10 @@ import { messageTypes } from '../../core/message.ts'
 import { providerNames } from '../../core/providers/index.ts'
 import { refusalsOfChannel, refusalsOfChannels, refusalsOfTemplates } from './account-refusals.ts'
 import { exampleIds } from './examples.ts'
-import { listOf, ofRequest, text, textOrNull, timeOrNull, uuid } from './fields.ts'
+import { listOf, ofRequest, text, textOrNull, timeOrNull, uuid, whole } from './fields.ts'
 import { type JsonSchema, ref } from './json-schema.ts'
 import { inPath, inQuery, type Operation, type PathSettings } from './operation.ts'
-import { answer, rateLimitHeaders, refused } from './responses.ts'
+import { answer, countedRequest, rateLimitHeaders, refused } from './responses.ts'
 
 const channel: Record<string, JsonSchema> = {
   channelId: uuid('The id of the channel.'),
@@ -51,13 +51,6 @@ const flow: Record<string, JsonSchema> = {
   flowId: uuid('The id of the flow.'),
   name: text('Its name, as its operator gave it.'),
 }
-
-const whole = (properties: Record<string, JsonSchema>, description: string): JsonSchema => ({
-  type: 'object',
-  description,
-  properties,
-  required: Object.keys(properties),
-})
 
 /** The schemas of channels, templates and flows, by name. Not strict, because fields may be added. */
 export const channelSchemas: Record<string, JsonSchema> = {
@@ -108,7 +101,7 @@ export function channelPaths(settings: PathSettings): Record<string, { get: Oper
         parameters: inQuery(accountLists.channels.parameters),
         responses: {
           200: list('channels', 'ChannelList', { channels: [exampleChannel] }),
-          ...refused(refusalsOfChannels(settings), true),
+          ...refused(refusalsOfChannels(settings), countedRequest),
         },
       },
     },
@@ -121,7 +114,7 @@ export function channelPaths(settings: PathSettings): Record<string, { get: Oper
         parameters: [ofChannel],
         responses: {
           200: answer('The channel.', 'ShownChannel', { requestId, ...exampleChannel }, rateLimitHeaders),
-          ...refused(refusalsOfChannel(settings), true),
+          ...refused(refusalsOfChannel(settings), countedRequest),
         },
       },
     },
@@ -134,7 +127,7 @@ export function channelPaths(settings: PathSettings): Record<string, { get: Oper
         parameters: [ofChannel, ...inQuery(accountLists.templates.parameters)],
         responses: {
           200: list('templates', 'TemplateList', { templates: [exampleTemplate] }),
-          ...refused(refusalsOfTemplates(settings), true),
+          ...refused(refusalsOfTemplates(settings), countedRequest),
         },
       },
     },
@@ -147,7 +140,7 @@ export function channelPaths(settings: PathSettings): Record<string, { get: Oper
         parameters: inQuery(accountLists.flows.parameters),
         responses: {
           200: list('flows', 'FlowList', { flows: [{ flowId: exampleIds.flowId, name: 'Orders' }] }),
-          ...refused(refusalsOfChannels(settings), true),
+          ...refused(refusalsOfChannels(settings), countedRequest),
         },
       },
     },

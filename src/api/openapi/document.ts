@@ -3,6 +3,7 @@ import type { Settings } from '../../platform/settings.ts'
 import { index } from '../index-route.ts'
 import { batchAndListSchemas } from './batch-and-list.ts'
 import { channelSchemas } from './channels.ts'
+import { endpointSchemasByName } from './endpoints.ts'
 import { inputSchema } from './json-schema.ts'
 import { paths } from './paths.ts'
 import { bodySchemas } from './request-body.ts'
@@ -42,6 +43,7 @@ export function openApiDocument(settings: DocumentSettings) {
         description: 'Send messages now or later, cancel them, list them, and read their state and timeline.',
       },
       { name: 'Channels', description: 'What an account can send by: its channels, templates and flows.' },
+      { name: 'Endpoints', description: 'Where an account gets callbacks about its sends, and how they go.' },
       { name: 'Callbacks', description: 'Calls to the endpoints of an account.' },
       { name: 'Receipts', description: 'What providers report after they have accepted a message.' },
       ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
@@ -68,6 +70,7 @@ export function openApiDocument(settings: DocumentSettings) {
         WebhookReceipt: inputSchema(webhookReceipt),
         ...batchAndListSchemas(),
         ...channelSchemas,
+        ...endpointSchemasByName,
         ...callbackSchemas,
         Index: indexSchema,
         Health: health,
@@ -101,6 +104,7 @@ const indexSchema = {
     list: { type: 'string', description: 'The route that lists sends.' },
     channels: { type: 'string', description: 'The route that lists channels.' },
     flows: { type: 'string', description: 'The route that lists flows.' },
+    endpoints: { type: 'string', description: 'The route that lists endpoints.' },
   },
   required: Object.keys(index),
   additionalProperties: false,

@@ -13,6 +13,14 @@ export const timeOrNull = (description: string): JsonSchema => ({
 })
 export const uuid = (description: string) => text(description, { format: 'uuid' })
 
+/** An object with all of these fields. Not strict, because fields may be added. */
+export const whole = (properties: Record<string, JsonSchema>, description: string): JsonSchema => ({
+  type: 'object',
+  description,
+  properties,
+  required: Object.keys(properties),
+})
+
 /** Of an answer that names its request. */
 export const ofRequest = { requestId: uuid('The id of this request.') }
 

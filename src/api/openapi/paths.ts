@@ -2,6 +2,7 @@ import { maxPerRequest } from '../../core/providers/webhook-receipts.ts'
 import { index } from '../index-route.ts'
 import { batch, cancel, list } from './batch-and-list.ts'
 import { channelPaths } from './channels.ts'
+import { endpointPaths } from './endpoints.ts'
 import { exampleBodies, exampleIds, exampleReceipt, exampleTimeline } from './examples.ts'
 import { mapValues, ref } from './json-schema.ts'
 import { idempotencyKey, inPath, type Operation, open, type PathSettings, traceparent } from './operation.ts'
@@ -15,7 +16,7 @@ import {
   refusalsOfReceiptsCheck,
   refusalsOfSend,
 } from './refusals.ts'
-import { answer, headerRefs, rateLimitHeaders, refused } from './responses.ts'
+import { answer, countedSend, headerRefs, rateLimitHeaders, refused } from './responses.ts'
 
 export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post' | 'patch' | 'delete', Operation>>>
 
@@ -28,6 +29,7 @@ export function paths(settings: PathSettings): Paths {
     '/v1/messages/{requestId}': { get: read },
     '/v1/messages/{requestId}/cancel': { post: cancel },
     ...channelPaths(settings),
+    ...endpointPaths(settings),
     '/receipts/{channelId}': { post: receipts, get: checkReceipts },
     ...(settings.PUBLIC_BASE_URL !== undefined && {
       '/media/{token}': { get: media('getMedia'), head: media('headMedia') },
@@ -77,7 +79,7 @@ function send(endpoint: 'channelInBody' | 'channelInPath', settings: PathSetting
         },
       },
     },
-    responses: { 202: accepted, ...refused(refusalsOfSend(endpoint, settings), true) },
+    responses: { 202: accepted, ...refused(refusalsOfSend(endpoint, settings), countedSend) },
   }
 }
 

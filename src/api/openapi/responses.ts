@@ -44,8 +44,10 @@ export const headers: Record<string, Header> = {
 }
 
 export const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit']
-/** Statuses of answers that may come after the rate limit was counted, and then have its headers. */
-const statusesWithCount = [422, 429, 500, 503]
+/** Statuses of answers to sends that may come after the rate limit was counted, and then have its headers. */
+export const countedSend = [422, 429, 500, 503]
+/** The same of the routes of what an account has. */
+export const countedRequest = [400, 404, ...countedSend]
 
 const meanings: Record<number, string> = {
   400: 'The request is invalid. Fix what `message` names.',
@@ -86,12 +88,15 @@ export function answer(
 }
 
 /** The error answers by status, with the service's messages as examples. */
-export function refused(refusals: Refusals, isCounted = false): Record<string, AnswerDescription> {
+export function refused(
+  refusals: Refusals,
+  counted: readonly number[] = [],
+): Record<string, AnswerDescription> {
   const statuses = new Set(Object.values(refusals).map(({ error }) => error.statusCode))
   return Object.fromEntries(
     [...statuses].map((status) => {
       const same = Object.entries(refusals).filter(([, { error }]) => error.statusCode === status)
-      const counted = isCounted && statusesWithCount.includes(status) ? rateLimitHeaders : []
+      const ofCount = counted.includes(status) ? rateLimitHeaders : []
       const own = same.flatMap(([, { error }]) => Object.keys(error.headers))
       const examples = Object.fromEntries(
         same.map(([name, { summary, error }]) => [
@@ -103,7 +108,7 @@ export function refused(refusals: Refusals, isCounted = false): Record<string, A
         status,
         {
           description: meanings[status] ?? '',
-          headers: headerRefs([...new Set([...own, ...counted])]),
+          headers: headerRefs([...new Set([...own, ...ofCount])]),
           content: { 'application/json': { schema: ref('Error'), examples } },
         },
       ]

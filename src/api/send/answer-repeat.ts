@@ -6,16 +6,26 @@ import { type ApiEnv, stateOf } from '../context.ts'
 import { type EarlierSend, keyUsedBefore } from './find-earlier.ts'
 import type { rateLimiter } from './rate-limit.ts'
 
+interface RepeatOptions {
+  isCounted: boolean
+  messages?: number
+  body?: object
+  status?: 201 | 202
+}
+
 /** A repeat gets the answer of the first request with its key, and doesn't count for the rate limit. */
 export function repeatAnswerer(
   { log, metrics }: Needs<'log' | 'metrics'>,
   { refundRateLimit, showRateLimit }: ReturnType<typeof rateLimiter>,
 ) {
-  /** @param isCounted whether the rate limit has counted it, with how many messages. */
+  /**
+   * @param isCounted whether the rate limit has counted it, with how many messages.
+   * @param body of the answer, and its status, if it isn't that of a send.
+   */
   return async (
     c: Context<ApiEnv>,
     { requestId, batch, isSameRequest }: EarlierSend,
-    { isCounted, messages = 1 }: { isCounted: boolean; messages?: number },
+    { isCounted, messages = 1, body, status = 202 }: RepeatOptions,
   ): Promise<Response> => {
     const state = stateOf(c)
     await (isCounted ? refundRateLimit(state, messages) : showRateLimit(state))
@@ -23,7 +33,7 @@ export function repeatAnswerer(
     const { caller, requestId: repeatId } = state
     logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
     metrics.idempotentReplays.inc()
-    return answerJson(c, acceptedAs(requestId, batch), 202, {
+    return answerJson(c, body ?? acceptedAs(requestId, batch), status, {
       'X-Request-Id': requestId,
       'Idempotent-Replayed': 'true',
     })

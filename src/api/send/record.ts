@@ -22,7 +22,7 @@ import { traceparentOf, traceRecord } from './trace-record.ts'
 
 const maxRowsPerInsert = 200
 /** Part of the request's deadline reserved for the answer: the insert's own deadline is this much earlier. */
-const answerMarginMs = 200
+export const answerMarginMs = 200
 /** The commit of media takes longer: 1 ms for so many bytes. */
 const mediaBytesPerMs = 200_000
 

@@ -1,7 +1,7 @@
 import { idempotencyKeptHours } from '../../../../db/admission/idempotency-keys.ts'
 import { readEveryMs } from '../../../../db/clock.ts'
 import { replaysPerSecond } from '../../../../db/sends/replays.ts'
-import { answerWithinMs } from '../../../../src/api/app.ts'
+import { answerWithinMs } from '../../../../src/api/context.ts'
 import { maxLosses } from '../../../../src/core/outcome.ts'
 import { stopWithinMs } from '../../../../src/platform/process.ts'
 import { failuresToOpen, tryAgainAfterMs } from '../../../../src/platform/redis-breaker.ts'

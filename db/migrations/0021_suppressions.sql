@@ -20,6 +20,8 @@ CREATE TABLE "suppressions" (
 	CONSTRAINT "suppressions_cause" CHECK (cause in ('manual', 'bounce', 'complaint', 'opt_out'))
 );
 --> statement-breakpoint
+ALTER TABLE "callbacks" ADD COLUMN "status" text;--> statement-breakpoint
+ALTER TABLE "callbacks" ADD COLUMN "delivery" text;--> statement-breakpoint
 ALTER TABLE "channels" ADD COLUMN "auto_suppress" text[];--> statement-breakpoint
 CREATE INDEX "suppression_checks_due" ON "suppression_checks" USING btree ("due_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "suppressions_of_contact" ON "suppressions" USING btree ("account_id","contact_value",coalesce(channel_id, '00000000-0000-0000-0000-000000000000'));--> statement-breakpoint

@@ -1,0 +1,116 @@
+import { type CallbackState, type CallbackType, webhookIdOf } from '../../src/core/callback.ts'
+import type { CallbackTry } from '../../src/core/callback-outcome.ts'
+import type { Place } from '../../src/core/list-place.ts'
+import type { Database } from '../client.ts'
+import type { Page, PageAsked } from '../page.ts'
+import { prepared, sqlText } from '../statement.ts'
+
+/** A callback, as the owner of its endpoint sees it. */
+export interface OwnCallback {
+  requestId: string
+  sequence: number
+  type: CallbackType
+  at: Date
+  state: CallbackState
+  tries: CallbackTry[]
+  /** Null unless it waits. */
+  nextTryAt: Date | null
+}
+
+/** Limit of the callbacks looked at for a page. */
+export const maxLookedAt = 30_000
+
+type Row = { [Name in keyof OwnCallback]: OwnCallback[Name] | null } & {
+  micros: string | null
+  endMicros: string | null
+  endId: string | null
+  endSequence: number | null
+}
+
+const micros = (at: string) => `(extract(epoch from ${at}) * 1000000)::bigint::text`
+const newestFirst = (of: string) =>
+  `order by ${of}.created_at desc, ${of}.request_id desc, ${of}.sequence desc`
+
+const pageStatement = prepared<Row>(
+  'callbacks_of_endpoint',
+  'Lists a page of the callbacks of an endpoint, the newest first, for its account.',
+  sqlText`
+    -- $1: the endpoint; $2, $3, $4: after this time, send and number; $5: the state, null for all; $6: how many to look at;
+    -- $7: the limit of the page, and one more.
+    with
+    -- The next callbacks, matching or not, so that every page takes about the same time.
+    looked_at as materialized (
+      select c.request_id, c.sequence, c.created_at,
+             case when c.finished_at is null then 'waiting' when c.given_up then 'given_up' else 'delivered' end as state
+      from callbacks c
+      where c.endpoint_id = $1 and (c.created_at, c.request_id, c.sequence) < ($2::timestamptz, $3::uuid, $4::int)
+      ${newestFirst('c')} limit $6),
+    page as materialized (
+      select * from looked_at l where coalesce(l.state = $5, $5 is null)
+      ${newestFirst('l')} limit $7),
+    -- The last one that was looked at, if there may be more.
+    last as materialized (
+      select * from looked_at l ${newestFirst('l')} offset $6 - 1 limit 1)
+    select c.request_id as "requestId", c.sequence, c.type, c.created_at as at, p.state, c.tries,
+           case when p.state = 'waiting' then greatest(c.next_try_at, e.breaker_open_until) end as "nextTryAt",
+           ${micros('c.created_at')} as micros,
+           ${micros('last.created_at')} as "endMicros", last.request_id as "endId", last.sequence as "endSequence"
+    from (select) one left join last on true
+      left join (
+        page p
+        join callbacks c on c.endpoint_id = $1 and c.request_id = p.request_id and c.sequence = p.sequence
+        join endpoints e on e.id = c.endpoint_id) on true
+    ${newestFirst('c')}`,
+)
+
+const start = ['infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 2_147_483_647]
+
+/** A page of the callbacks of an endpoint, the newest first. It may be short although there are more. */
+export async function pageOfCallbacks(
+  db: Database,
+  endpointId: string,
+  { limit, after, state }: PageAsked & { state?: CallbackState | undefined },
+  lookedAt = maxLookedAt,
+): Promise<Page<OwnCallback>> {
+  const place = after ? valuesOf(after) : start
+  const rows = await pageStatement(db, [endpointId, ...place, state ?? null, lookedAt, limit + 1])
+  const found = rows.filter((row) => row.requestId !== null) as (OwnCallback & { micros: string })[]
+  const page = found.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    items: page.map(callbackOf),
+    next: found.length > limit && last ? { micros: last.micros, key: webhookIdOf(last) } : endOf(rows[0]),
+  }
+}
+
+const callbackOf = ({
+  requestId,
+  sequence,
+  type,
+  at,
+  state,
+  tries,
+  nextTryAt,
+}: OwnCallback): OwnCallback => ({
+  ...{ requestId, sequence, type, at, state, tries, nextTryAt },
+})
+
+/** The values of the statement for a place, whose key is a `webhookIdOf`. */
+function valuesOf({ micros, key }: Place): [at: string, requestId: string, sequence: number] {
+  const ms = new Date(Math.floor(Number(micros) / 1000)).toISOString()
+  const end = key.lastIndexOf('-')
+  return [
+    ms.replace('Z', `${micros.slice(-3).padStart(3, '0')}Z`),
+    key.slice(0, end),
+    Number(key.slice(end + 1)),
+  ]
+}
+
+/** After all that was looked at. */
+function endOf(row: Row | undefined) {
+  if (!row?.endMicros || !row.endId || row.endSequence === null) return undefined
+  return {
+    micros: row.endMicros,
+    key: webhookIdOf({ requestId: row.endId, sequence: row.endSequence }),
+  }
+}

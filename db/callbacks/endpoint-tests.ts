@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { and, eq } from 'drizzle-orm'
+import { testType, webhookIdOf } from '../../src/core/callback.ts'
+import type { CallbackTry } from '../../src/core/callback-outcome.ts'
+import type { Database } from '../client.ts'
+import { callbacks } from '../schema.ts'
+import type { RunPage } from './endpoints.ts'
+
+const lookAgainMs = 200
+
+/** Adds a test, whatever types the endpoint takes. @param id of the test. */
+export async function addTest(db: Database, endpointId: string, id: string): Promise<void> {
+  await db.insert(callbacks).values({ endpointId, requestId: id, sequence: 0, type: testType })
+}
+
+/**
+ * Waits for the first call of a test by a worker.
+ *
+ * @param runLook runs each look, within what its process has for it.
+ * @returns what came of the call; `not_called` if there was none in time, `deleted` if the endpoint is gone.
+ */
+export async function resultOfTest(
+  db: Database,
+  { endpointId, id, withinMs }: { endpointId: string; id: string; withinMs: number },
+  runLook: RunPage = (look) => look(),
+): Promise<({ webhookId: string } & CallbackTry) | 'not_called' | 'deleted'> {
+  const ofTest = and(eq(callbacks.endpointId, endpointId), eq(callbacks.requestId, id))
+  const look = () => db.select({ tries: callbacks.tries }).from(callbacks).where(ofTest)
+  for (const endsAt = Date.now() + withinMs; Date.now() < endsAt; await sleep(lookAgainMs)) {
+    const [test] = await runLook(look)
+    if (!test) return 'deleted'
+    const [first] = test.tries
+    if (first) return { webhookId: webhookIdOf({ requestId: id, sequence: 0 }), ...first }
+  }
+  return 'not_called'
+}

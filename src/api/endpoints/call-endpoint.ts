@@ -1,0 +1,103 @@
+import { pageOfCallbacks } from '../../../db/callbacks/callback-pages.ts'
+import { addTest, resultOfTest } from '../../../db/callbacks/endpoint-tests.ts'
+import { rotateSecret } from '../../../db/callbacks/endpoints.ts'
+import { resendOfEndpoint } from '../../../db/callbacks/resends.ts'
+import { accountLists } from '../../core/account-lists.ts'
+import { mintSealedSecret, webhookIdOf } from '../../core/callback.ts'
+import {
+  endpointDisabled,
+  noFields,
+  notCalledYet,
+  resendSchema,
+  rotationSchema,
+} from '../../core/endpoint-request.ts'
+import { Semaphore } from '../../platform/semaphore.ts'
+import type { EndpointWaker } from '../../queue/wake-endpoints.ts'
+import type { Runtime } from '../../runtime.ts'
+import { queryOf } from '../account/steps.ts'
+import { answerJson } from '../answer.ts'
+import { pauseIdleTimeout } from '../body/receive.ts'
+import type { ClientTimeouts } from '../client-timeouts.ts'
+import { factory } from '../context.ts'
+import { ApiError } from '../errors.ts'
+import { type EndpointSteps, endpointNotFound } from './steps.ts'
+
+/** Tests that wait at the same time, in this process and of one account: each looks for its result again and again. */
+const tests = { units: 16, unitsOfOwner: 2 }
+
+export const notTestable = (disabledReason: string | null) =>
+  new ApiError(400, endpointDisabled(disabledReason), {}, 'the endpoint is disabled')
+
+export const notTested = () =>
+  new ApiError(503, `${notCalledYet}: its result will be among the callbacks of the endpoint.`, {
+    'Retry-After': '5',
+  })
+
+/** Tests an endpoint, replaces its secret, and lists and resends its callbacks (docs/reference/api.md#endpoints). */
+export function callEndpoint(
+  { db, settings }: Runtime,
+  steps: EndpointSteps,
+  wake: EndpointWaker,
+  { testedMs }: Pick<ClientTimeouts, 'testedMs'>,
+) {
+  const { withConnection, limiter, readBody, find, pagesOf, inTime } = steps
+  const waitingTests = new Semaphore(tests)
+
+  const test = factory.createHandlers(...steps.withBody, async (c) => {
+    await readBody(c, noFields, {})
+    const { endpointId, disabledAt, disabledReason } = await find(c)
+    if (disabledAt) throw notTestable(disabledReason)
+    await limiter.rateLimit(c.var)
+    const { requestId: id, caller, deadline } = c.var
+    const release = await waitingTests.acquire({ units: 1, owner: caller.accountId }, deadline.leftMs)
+    const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
+    try {
+      await withConnection(c.var, () => addTest(db, endpointId, id))
+      wake([endpointId])
+      const result = await resultOfTest(db, { endpointId, id, withinMs: testedMs }, pagesOf(c))
+      if (result === 'deleted') throw endpointNotFound()
+      if (result === 'not_called') throw notTested()
+      return answerJson(c, { requestId: id, ...result })
+    } finally {
+      resumeIdleTimeout()
+      release()
+    }
+  })
+
+  const rotate = factory.createHandlers(...steps.withBody, async (c) => {
+    const { overlapSeconds } = await readBody(c, rotationSchema, {})
+    const { endpointId } = await find(c)
+    await limiter.rateLimit(c.var)
+    const { secret, sealedSecret } = mintSealedSecret(endpointId, settings.CREDENTIALS_KEY)
+    const rotation = { id: endpointId, sealedSecret, overlapSeconds }
+    const bothSignUntil = await inTime(c, (recordBy) => rotateSecret(db, rotation, recordBy))
+    if (!bothSignUntil) throw endpointNotFound()
+    return answerJson(c, { requestId: c.var.requestId, endpointId, secret, bothSignUntil })
+  })
+
+  const resend = factory.createHandlers(...steps.withBody, async (c) => {
+    const { since, only } = await readBody(c, resendSchema)
+    const { endpointId } = await find(c)
+    await limiter.rateLimit(c.var)
+    const asked = { endpointId, since, onlyGivenUp: only !== undefined }
+    const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
+    const resent = await resendOfEndpoint(db, asked, pagesOf(c)).finally(resumeIdleTimeout)
+    if (resent > 0) wake([endpointId])
+    return answerJson(c, { requestId: c.var.requestId, resent })
+  })
+
+  const callbacks = factory.createHandlers(...steps.authorized, async (c) => {
+    const { readQuery, writeNext } = accountLists.callbacks
+    const query = queryOf(c, readQuery)
+    const { endpointId } = await find(c)
+    await limiter.rateLimit(c.var)
+    const { items, next } = await withConnection(c.var, () => pageOfCallbacks(db, endpointId, query))
+    return answerJson(c, {
+      requestId: c.var.requestId,
+      callbacks: items.map((callback) => ({ webhookId: webhookIdOf(callback), ...callback })),
+      next: writeNext(next),
+    })
+  })
+
+  return { test, rotate, resend, callbacks }
+}

@@ -1,0 +1,27 @@
+import { endpointWaker } from '../../queue/wake-endpoints.ts'
+import type { Runtime } from '../../runtime.ts'
+import type { AccountSteps } from '../account/steps.ts'
+import type { SmallBodies } from '../body/small-body.ts'
+import type { ClientTimeouts } from '../client-timeouts.ts'
+import type { SendSteps } from '../send/steps.ts'
+import { callEndpoint } from './call-endpoint.ts'
+import { createEndpoint } from './create-endpoint.ts'
+import { manageEndpoints } from './manage-endpoints.ts'
+import { endpointSteps } from './steps.ts'
+
+/** The routes by which an account manages its endpoints (docs/reference/api.md#endpoints). */
+export function endpointRoutes(
+  runtime: Runtime,
+  account: AccountSteps,
+  bodies: SmallBodies,
+  sendSteps: SendSteps,
+  timeouts: ClientTimeouts,
+) {
+  const steps = endpointSteps(runtime, account, bodies)
+  const wake = endpointWaker(runtime)
+  return {
+    create: createEndpoint(runtime, steps, sendSteps),
+    ...manageEndpoints(runtime, steps, wake),
+    ...callEndpoint(runtime, steps, wake, timeouts),
+  }
+}
