@@ -3,6 +3,7 @@ import type { ContactType } from '../../src/core/contact.ts'
 import type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
 import { entryValues } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
+import { type Page, type PageAsked, pageOf } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 export type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
@@ -146,4 +147,21 @@ export function suppressionsOfContact(
   suppressionKey: Buffer,
 ): Promise<Suppression[]> {
   return ofContactStatement(db, [accountId, contact.value, suppressionKey])
+}
+
+/** A page of a list of entries, as the API has it: by the id alone, which is made at the time of the entry. */
+export async function pageOfSuppressions(
+  db: Database,
+  accountId: string,
+  { contact, ...page }: PageAsked & { contact?: SuppressedContact['contact'] | undefined },
+  suppressionKey: Buffer,
+): Promise<Page<Suppression>> {
+  const after = page.after?.key
+  const entries = contact
+    ? (await suppressionsOfContact(db, { accountId, contact }, suppressionKey)).filter(
+        ({ suppressionId }) => after === undefined || suppressionId > after,
+      )
+    : await listSuppressions(db, accountId, { after, limit: page.limit + 1 })
+  const rows = entries.map((entry) => ({ ...entry, place: { micros: '0', key: entry.suppressionId } }))
+  return pageOf(rows, page.limit)
 }

@@ -28,6 +28,7 @@ import { openApiRoutes } from './openapi/routes.ts'
 import { receiveReceipt } from './receive-receipt.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
+import { suppressionRoutes } from './suppressions/manage-suppressions.ts'
 import { traceRequest } from './trace-request.ts'
 
 export type ApiApp = Hono<ApiEnv>
@@ -46,7 +47,9 @@ export function createApp(
   const send = sendMessage(authenticate, body, steps)
   const account = { authenticate, withConnection: connectionShare(runtime), limiter: steps.limiter }
   const channels = channelRoutes(runtime, account)
-  const endpoints = endpointRoutes(runtime, account, smallBodies(runtime.settings, timeouts), steps, timeouts)
+  const bodies = smallBodies(runtime.settings, timeouts)
+  const endpoints = endpointRoutes(runtime, account, bodies, steps, timeouts)
+  const suppressions = suppressionRoutes(runtime, account, bodies)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
@@ -72,6 +75,9 @@ export function createApp(
   app.post('/v1/endpoints/:endpointId/rotate-secret', ...endpoints.rotate)
   app.post('/v1/endpoints/:endpointId/resend', ...endpoints.resend)
   app.get('/v1/endpoints/:endpointId/callbacks', ...endpoints.callbacks)
+  app.get('/v1/suppressions', ...suppressions.list)
+  app.post('/v1/suppressions', ...suppressions.add)
+  app.delete('/v1/suppressions/:suppressionId', ...suppressions.remove)
 
   app.post('/receipts/:channelId', ...receipts.post)
   app.get('/receipts/:channelId', ...receipts.check)
