@@ -1,7 +1,7 @@
 import { NIL, v7 as uuidv7 } from 'uuid'
 import type { ContactType } from '../../src/core/contact.ts'
 import type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
-import { entryValues } from '../claim-rule.ts'
+import { entryValues, erasedValue } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { type Page, type PageAsked, pageOf } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -164,4 +164,41 @@ export async function pageOfSuppressions(
     : await listSuppressions(db, accountId, { after, limit: page.limit + 1 })
   const rows = entries.map((entry) => ({ ...entry, place: { micros: '0', key: entry.suppressionId } }))
   return pageOf(rows, page.limit)
+}
+
+const isErasedBefore = sqlText`
+  exists (
+    select from suppressions erased
+    where erased.account_id = e.account_id
+      and erased.contact_value = ${erasedValue('$3::bytea', '$1::uuid', '$2::text')}
+      and erased.channel_id is not distinct from e.channel_id)`
+
+const eraseStatement = prepared<{ id: string }>(
+  'erase_suppressions',
+  'Replaces an erased contact in its entries by a keyed hash.',
+  sqlText`
+    -- $1: the account; $2: the contact; $3: the key of hashes.
+    with
+    -- Entries of one that was erased before, and added again since.
+    repeated as (
+      delete from suppressions e
+      where e.account_id = $1 and e.contact_value = $2 and ${isErasedBefore}),
+    -- Its waiting sends are found by their account from now on.
+    checks as (
+      update suppression_checks set contact_value = null
+      where account_id = $1 and contact_value = $2)
+    update suppressions e
+    set contact_value = ${erasedValue('$3::bytea', '$1::uuid', '$2::text')},
+        erased_at = clock_timestamp(), reason = null
+    where e.account_id = $1 and e.contact_value = $2 and not ${isErasedBefore}
+    returning e.id`,
+)
+
+/** Erases a contact from its entries. They go on to hold: a send to it is recognised by its hash. */
+export async function eraseSuppressions(
+  db: Database,
+  { accountId, contact }: Pick<SuppressedContact, 'accountId' | 'contact'>,
+  suppressionKey: Buffer,
+): Promise<number> {
+  return (await eraseStatement(db, [accountId, contact.value, suppressionKey])).length
 }

@@ -1,13 +1,14 @@
 import type { ContactType } from './contact.ts'
 import { tidyText } from './outcome.ts'
+import type { AutoCause } from './suppression.ts'
 import type { EventFields } from './timeline-events.ts'
 
 /** What is known of a sent message by its receipts. */
 export const deliveryStates = ['delivered', 'read', 'undelivered'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
 
-/** What a receipt says about a message: the provider has it, the contact got it, read it, or won't get it. */
-export const receiptKinds = ['accepted', ...deliveryStates] as const
+/** What a receipt says about a message: the provider has it, the contact got it, read it, won't get it, or has complained about it. */
+export const receiptKinds = ['accepted', ...deliveryStates, 'complained'] as const
 export type ReceiptKind = (typeof receiptKinds)[number]
 
 /**
@@ -29,6 +30,8 @@ export interface Receipt extends ReceiptFields {
   /** Further ids that it may be about, in their order. The first one of a send of the channel counts. */
   otherRequestIds?: readonly string[]
   kind: ReceiptKind
+  /** Why its contact is suppressed, or null for not at all, where the code alone doesn't say it (ProviderRules.suppressingCodes). */
+  suppresses?: AutoCause | null
   /** The address or number that the message left from, if one request may bring receipts of several channels. */
   sender?: string
 }

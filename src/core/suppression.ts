@@ -9,6 +9,21 @@ export type SuppressionCause = (typeof suppressionCauses)[number]
 export const autoCauses = ['bounce', 'complaint', 'opt_out'] as const satisfies SuppressionCause[]
 export type AutoCause = (typeof autoCauses)[number]
 
+/**
+ * A provider's codes after which a contact is suppressed, each with its cause. Only codes that the provider documents so: nothing
+ * else suppresses anybody. Not a full mailbox, a policy, a reputation, nor a phone that is out of reach.
+ */
+export type SuppressingCodes = Readonly<Record<string, AutoCause>>
+
+/** What a failure says about its contact. @param codes of the provider. */
+export function autoCauseOf(
+  { providerCode, suppresses }: { providerCode?: string | null | undefined; suppresses?: AutoCause | null | undefined },
+  codes: SuppressingCodes = {},
+): AutoCause | null {
+  if (suppresses !== undefined) return suppresses
+  return providerCode && Object.hasOwn(codes, providerCode) ? (codes[providerCode] ?? null) : null
+}
+
 /** What an operator or a client writes beside an entry. */
 export const suppressionReason = singleLine(1, 500)
 

@@ -146,6 +146,7 @@ const receiptEvents: ReadonlySet<string> = new Set<TimelineEventName>([
   'delivered',
   'read',
   'undelivered',
+  'complained',
   'receipt',
 ])
 

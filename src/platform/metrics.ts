@@ -163,6 +163,12 @@ function receiptMetrics({ counter, histogram }: Definitions) {
       receiptSeconds,
       'provider',
     ),
+    contactsRefused: counter(
+      'outbound_contacts_refused_total',
+      'Hard bounces, complaints and opt-outs, as providers reported them.',
+      'provider',
+      'cause',
+    ),
     deliveries: counter(
       'outbound_deliveries_total',
       'Sends that were reported as delivered, read or undelivered.',

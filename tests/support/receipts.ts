@@ -20,6 +20,7 @@ const words: Record<ReceiptKind, string> = {
   delivered: 'delivered',
   read: 'read',
   undelivered: 'failed',
+  complained: 'complained',
 }
 
 export interface ReportedStatus {
@@ -85,6 +86,7 @@ export function buildReceipt(
     requestId,
     channelIds: [channelId],
     kind,
+    suppresses: null,
     fields: {
       providerStatus: words[kind],
       providerAt: null,
