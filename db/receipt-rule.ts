@@ -124,7 +124,8 @@ export const newKeys = `coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '
 
 /** SQL of one of the effects `r`. */
 export const effect = sqlText`
-  json_build_object('event', case when r.raises or ${isComplaint} then r.kind else 'receipt' end,
+  json_build_object('event', case when r.raises or ${isComplaint}
+                                  then r.kind else 'receipt' end,
                     'isRaised', r.raises, 'fields', r.fields)`
 
 /** SQL of a list of the effects on a send, for the log. */

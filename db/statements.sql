@@ -228,8 +228,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -271,8 +273,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -332,7 +336,8 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
                   'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
                   'channelId', s.channel_id, 'messageType', s.message_type, 'reference', s.reference,
                   'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
-                  'providerAt', c.provider_at, 'providerCode', c.provider_code, 'tried', c.tried,
+                  'providerAt', c.provider_at, 'providerCode', c.provider_code,
+                  'status', c.status, 'delivery', c.delivery, 'tried', c.tried,
                   'triedBeforeResend', c.tried_before_resend))
          from (
            select * from callbacks c
@@ -613,6 +618,40 @@ select e.request_id, e.conversation_id, (
   where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
 from entries e where e.conversation_id is not null;
 
+-- erase_suppressions: Replaces an erased contact in its entries by a keyed hash.
+-- $1: the account; $2: the contact; $3: the key of hashes.
+with
+-- Entries of one that was erased before, and added again since.
+repeated as (
+  delete from suppressions e
+  where e.account_id = $1 and e.contact_value = $2 and exists (
+      select from suppressions erased
+      where erased.account_id = e.account_id
+        and erased.contact_value = 'erased:' || encode(sha256(
+            substring($3::bytea from 65)
+              || sha256(substring($3::bytea for 64)
+                || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')
+        and erased.channel_id is not distinct from e.channel_id)),
+-- Its waiting sends are found by their account from now on.
+checks as (
+  update suppression_checks set contact_value = null
+  where account_id = $1 and contact_value = $2)
+update suppressions e
+set contact_value = 'erased:' || encode(sha256(
+    substring($3::bytea from 65)
+      || sha256(substring($3::bytea for 64)
+        || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex'),
+    erased_at = clock_timestamp(), reason = null
+where e.account_id = $1 and e.contact_value = $2 and not exists (
+    select from suppressions erased
+    where erased.account_id = e.account_id
+      and erased.contact_value = 'erased:' || encode(sha256(
+          substring($3::bytea from 65)
+            || sha256(substring($3::bytea for 64)
+              || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')
+      and erased.channel_id is not distinct from e.channel_id)
+returning e.id;
+
 -- expire_sends: Fails queued sends that have expired.
 -- $1: how many.
 with
@@ -646,8 +685,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -709,8 +750,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -754,8 +797,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -798,8 +843,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -944,6 +991,7 @@ effects as materialized (
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+         count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
@@ -959,7 +1007,8 @@ receipt_events as (
     (case when r.raises and r.kind = 'delivered' then r.at end, 'delivered', r.fields),
     (case when r.raises and r.kind = 'read' then r.at end, 'read', r.fields),
     (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
-    (case when not r.raises then r.at end, 'receipt', r.fields)
+    (case when (r.kind = 'complained') then r.at end, 'complained', r.fields),
+    (case when not r.raises and not (r.kind = 'complained') then r.at end, 'receipt', r.fields)
   ) as e (at, event, fields)
   where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
@@ -985,20 +1034,23 @@ written as (
     delivery_at = case when c.new_state is not null then c.at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
     change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0)
+        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int
   from ended e left join changes c using (request_id)
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
     s.next_attempt_at, e.settles,
-    s.change_number, s.attempt as attempts, s.conversation_id,
+    s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         case when m.type = 'message.complained' then m.status end,
+         case when m.type = 'message.complained' then m.delivery end,
          greatest(clock_timestamp(), case when m.sequence > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.id and earlier.request_id = m.request_id
@@ -1012,7 +1064,8 @@ announced as (
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
         (1, case when r.settles then 'message.sent' end),
-        (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
+        (2, case when r.raises or r.is_recorded and (r.kind = 'complained')
+                 then 'message.' || r.kind end)) made (part, type)
       where made.type is not null
       union all
       select e.request_id, 0, 0, 'message.' || e.status, null, null
@@ -1048,7 +1101,8 @@ select request_id as "requestId", case when status = 'queued' then next_attempt_
          'settle', settles,
          'effects',
          coalesce((
-           select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+           select json_agg(json_build_object('event', case when r.raises or (r.kind = 'complained')
+                                             then r.kind else 'receipt' end,
                                'isRaised', r.raises, 'fields', r.fields) order by r.ord)
            from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts,
        case when written.endpoint_ids is not null then
@@ -2064,8 +2118,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -2151,8 +2207,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -2295,6 +2353,7 @@ effects as materialized (
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+         count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
@@ -2310,7 +2369,8 @@ receipt_events as (
     (case when r.raises and r.kind = 'delivered' then r.at end, 'delivered', r.fields),
     (case when r.raises and r.kind = 'read' then r.at end, 'read', r.fields),
     (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
-    (case when not r.raises then r.at end, 'receipt', r.fields)
+    (case when (r.kind = 'complained') then r.at end, 'complained', r.fields),
+    (case when not r.raises and not (r.kind = 'complained') then r.at end, 'receipt', r.fields)
   ) as e (at, event, fields)
   where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
@@ -2337,7 +2397,7 @@ written as (
     delivery_at = case when c.new_state is not null then c.at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
     change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0)
+        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int
   from ended e left join changes c using (request_id)
   where s.request_id = e.request_id
   returning
@@ -2345,14 +2405,17 @@ written as (
     s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, e.ended_at) as retried_at,
     e.settles,
-    s.change_number, s.attempt as attempts, s.conversation_id,
+    s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         case when m.type = 'message.complained' then m.status end,
+         case when m.type = 'message.complained' then m.delivery end,
          greatest(clock_timestamp(), case when m.sequence > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.id and earlier.request_id = m.request_id
@@ -2366,7 +2429,8 @@ announced as (
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
         (1, case when r.settles then 'message.sent' end),
-        (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
+        (2, case when r.raises or r.is_recorded and (r.kind = 'complained')
+                 then 'message.' || r.kind end)) made (part, type)
       where made.type is not null
       union all
       select e.request_id, 0, 0, 'message.' || e.status, null, e.record->>'providerCode'
@@ -2422,7 +2486,8 @@ select request_id as "requestId", case when status = 'queued' then retried_at en
                 'settle', settles,
                 'effects',
                 coalesce((
-                  select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+                  select json_agg(json_build_object('event', case when r.raises or (r.kind = 'complained')
+                                                    then r.kind else 'receipt' end,
                                       'isRaised', r.raises, 'fields', r.fields) order by r.ord)
                   from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts
 from written
@@ -2530,6 +2595,7 @@ effects as materialized (
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+         count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
@@ -2545,7 +2611,8 @@ receipt_events as (
     (case when r.raises and r.kind = 'delivered' then r.at end, 'delivered', r.fields),
     (case when r.raises and r.kind = 'read' then r.at end, 'read', r.fields),
     (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
-    (case when not r.raises then r.at end, 'receipt', r.fields)
+    (case when (r.kind = 'complained') then r.at end, 'complained', r.fields),
+    (case when not r.raises and not (r.kind = 'complained') then r.at end, 'receipt', r.fields)
   ) as e (at, event, fields)
   where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
@@ -2601,21 +2668,24 @@ written as (
     delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
     change_number = s.change_number + case when c.settled then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0)
+        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int
   from changes c
   where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
   returning
     s.request_id, s.status, s.lane, s.seq,
     c.settled and c.status = 'queued' as ends_now,
-    c.settled or c.new_state is not null as is_changed,
-    s.change_number, s.attempt as attempts, s.conversation_id,
+    c.settled or c.new_state is not null or c.complaints > 0 as is_changed,
+    s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         case when m.type = 'message.complained' then m.status end,
+         case when m.type = 'message.complained' then m.delivery end,
          greatest(clock_timestamp(), case when m.sequence > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.id and earlier.request_id = m.request_id
@@ -2629,7 +2699,8 @@ announced as (
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
         (1, case when r.settles then 'message.sent' end),
-        (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
+        (2, case when r.raises or r.is_recorded and (r.kind = 'complained')
+                 then 'message.' || r.kind end)) made (part, type)
       where made.type is not null) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
@@ -2659,7 +2730,8 @@ select r.ord, r.channel_id as "channelId",
             when r.settles or r.raises then 'applied'
             else 'told' end as result,
        case when r.is_recorded then
-         json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+         json_build_object('event', case when r.raises or (r.kind = 'complained')
+                                         then r.kind else 'receipt' end,
                            'isRaised', r.raises, 'fields', r.fields) end as effect,
        r.settles,
        case when r.settles and r.status = 'queued' then
@@ -2904,8 +2976,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -3035,8 +3109,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -3239,6 +3315,32 @@ from (
     from (select request_id, status, seq from sends earlier
           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
           order by seq limit 100) earlier) ahead;
+
+-- suppress_contacts: Suppresses the contacts of sends after a bounce, a complaint or an opt-out, as their channels allow it.
+with
+-- What was said of each send.
+given as materialized (
+  select * from json_to_recordset($1) as
+    (id uuid, "requestId" uuid, "channelIds" uuid[], cause text, reason text)),
+-- The new entries, in the order of contacts, so that two statements can't deadlock.
+added as (
+  insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
+  select g.id, s.account_id, s.contact_type, s.contact_value,
+         case when g.cause = 'opt_out' then s.channel_id end, g.cause, g.reason, s.request_id
+  from given g
+    cross join lateral (
+      select * from sends
+      where sends.request_id = g."requestId" and sends.channel_id = any(g."channelIds") limit 1) s
+    join channels on channels.id = s.channel_id
+  where not s.contact_value = 'erased' and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
+  order by s.account_id, s.contact_value
+  on conflict do nothing
+  returning id, account_id, contact_value),
+-- Their waiting sends are to be failed.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select account_id, contact_value from added)
+select id from added;
 
 -- suppressed_sends: Finds the waiting sends of suppressed contacts.
 -- $1: the checks; $2: the key of the hashes of erased contacts.

@@ -77,7 +77,8 @@ const madeByReceipts = sqlText`
          r.fields->>'providerCode' as provider_code
   from effects r cross join lateral (values
     (1, case when r.settles then 'message.sent' end),
-    (2, case when r.raises or r.is_recorded and ${isComplaint} then 'message.' || r.kind end)) made (part, type)
+    (2, case when r.raises or r.is_recorded and ${isComplaint}
+             then 'message.' || r.kind end)) made (part, type)
   where made.type is not null`
 
 /** Their numbers end with the one in the row. */

@@ -65,10 +65,10 @@ export function pastMoment(text: string): Date {
   throw new InvalidArgumentError(`Use ${pastMomentWanted}.`)
 }
 
-/** The causes that suppress contacts by themselves; null for all. */
-export function causeList(text: string): AutoCause[] | null {
+/** The causes that suppress contacts by themselves. */
+export function causeList(text: string): AutoCause[] | 'all' {
   if (text === 'none') return []
-  if (text === 'all') return null
+  if (text === 'all') return text
   const named = [...new Set(text.split(',').map((name) => name.trim()))]
   if (named.every((name): name is AutoCause => autoCauses.some((known) => known === name))) return named
   throw new InvalidArgumentError(`Use all, none, or one or more of ${autoCauses.join(',')}.`)

@@ -17,8 +17,7 @@ export interface ChannelOptions {
   rate?: Rate
   /** 0 means none. */
   maxInFlight?: number
-  /** Null means all causes. */
-  autoSuppress?: AutoCause[] | null
+  autoSuppress?: AutoCause[] | 'all'
 }
 
 /** Options that weren't given are left out, so that their fields stay unchanged. */
@@ -31,7 +30,7 @@ export function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelField
     ...(expireAfter !== undefined && { expireAfterSeconds: expireAfter || null }),
     ...(rate !== undefined && { rateCalls: rate.calls || null, rateSeconds: rate.seconds || null }),
     ...(maxInFlight !== undefined && { maxInFlight: maxInFlight || null }),
-    ...(autoSuppress !== undefined && { autoSuppress }),
+    ...(autoSuppress !== undefined && { autoSuppress: autoSuppress === 'all' ? null : autoSuppress }),
   }
 }
 

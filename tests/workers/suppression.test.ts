@@ -214,7 +214,7 @@ test('a complaint changes neither status nor delivery, and is in the timeline an
 test('a channel suppresses only after the causes that it is set to', async () => {
   const account = await buildAccount(service)
   const set = (causes: string) => runCli(service, 'channel', 'update', account.channelId, '--auto-suppress', causes)
-  expect(await set('none')).toMatchObject({ status: 0 })
+  expect(await set('none')).toMatchObject({ status: 0, stderr: '' })
   await reported(account, 'undelivered', 'bounce')
   expect(await set('complaint')).toMatchObject({ status: 0 })
   await reported(account, 'undelivered', 'opt_out')

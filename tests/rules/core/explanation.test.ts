@@ -11,6 +11,7 @@ import {
   type SendRecord,
   type StoredEvent,
 } from '../../../src/core/timeline.ts'
+import { suppressedReasons } from '../../../src/core/suppression.ts'
 import { queuedRecord } from '../../support/send-record.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 14) + second * 1000)
@@ -187,6 +188,12 @@ describe('the summary of a send that', () => {
       },
       'bad',
       'Not delivered. Every attempt failed: the connection was refused. 2 attempts were made, the last at 14:00:01 UTC.',
+    ],
+    [
+      'suppressed before any attempt',
+      { send: { status: 'failed', finishedAt: at(60), failure: suppressedReasons.complaint } },
+      'bad',
+      'Not delivered. Its contact gets nothing from this account: it complained about an earlier message. No attempt was made.',
     ],
     [
       'expired before any attempt',
