@@ -147,31 +147,35 @@ where not (channels.held_at is not null) and coalesce((
 order by id;
 
 -- callbacks_of_endpoint: Lists a page of the callbacks of an endpoint, the newest first, for its account.
--- $1: the endpoint; $2, $3, $4: after this time, send and number; $5: the state, null for all; $6: how many to look at;
--- $7: the limit of the page, and one more.
+-- $1: the endpoint; $2: after this time; $3: of those, after this send; $4: and number; $5: the state, null for all;
+-- $6: how many to look at; $7: the limit of the page, and one more.
 with
 -- The next callbacks, matching or not, so that every page takes about the same time.
 looked_at as materialized (
   select c.request_id, c.sequence, c.created_at,
          case when c.finished_at is null then 'waiting' when c.given_up then 'given_up' else 'delivered' end as state
   from callbacks c
-  where c.endpoint_id = $1 and (c.created_at, c.request_id, c.sequence) < ($2::timestamptz, $3::uuid, $4::int)
-  order by c.created_at desc, c.request_id desc, c.sequence desc limit $6),
+  where c.endpoint_id = $1 and coalesce(c.sequence, 0) >= 0
+    and (c.created_at, c.request_id, c.sequence) < ($2::timestamptz, $3::uuid, $4::int)
+  order by c.created_at desc, c.request_id desc, c.sequence desc limit (select $6::int)),
 page as materialized (
   select * from looked_at l where coalesce(l.state = $5, $5 is null)
   order by l.created_at desc, l.request_id desc, l.sequence desc limit $7),
 -- The last one that was looked at, if there may be more.
 last as materialized (
-  select * from looked_at l order by l.created_at desc, l.request_id desc, l.sequence desc offset $6 - 1 limit 1)
+  select * from looked_at l
+  order by l.created_at desc, l.request_id desc, l.sequence desc offset (select $6::int - 1) limit 1)
 select c.request_id as "requestId", c.sequence, c.type, c.created_at as at, p.state, c.tries,
        case when p.state = 'waiting' then greatest(c.next_try_at, e.breaker_open_until) end as "nextTryAt",
        (extract(epoch from c.created_at) * 1000000)::bigint::text as micros,
-       (extract(epoch from last.created_at) * 1000000)::bigint::text as "endMicros", last.request_id as "endId", last.sequence as "endSequence"
+       (extract(epoch from last.created_at) * 1000000)::bigint::text as "endMicros", last.request_id as "endId",
+       last.sequence as "endSequence"
 from (select) one left join last on true
   left join (
-    page p
-    join callbacks c on c.endpoint_id = $1 and c.request_id = p.request_id and c.sequence = p.sequence
-    join endpoints e on e.id = c.endpoint_id) on true
+    page p cross join endpoints e cross join lateral (
+      select * from callbacks c
+      where c.endpoint_id = e.id and c.request_id = p.request_id and c.sequence = p.sequence
+      limit 1) c) on e.id = $1
 order by c.created_at desc, c.request_id desc, c.sequence desc;
 
 -- callbacks_of_send: Lists the callbacks of a send, for the support page.

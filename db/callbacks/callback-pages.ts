@@ -31,35 +31,40 @@ const micros = (at: string) => `(extract(epoch from ${at}) * 1000000)::bigint::t
 const newestFirst = (of: string) =>
   `order by ${of}.created_at desc, ${of}.request_id desc, ${of}.sequence desc`
 
+/** The limit is a subquery, as in db/support/list.ts: otherwise the planner might sort all. */
 const pageStatement = prepared<Row>(
   'callbacks_of_endpoint',
   'Lists a page of the callbacks of an endpoint, the newest first, for its account.',
   sqlText`
-    -- $1: the endpoint; $2, $3, $4: after this time, send and number; $5: the state, null for all; $6: how many to look at;
-    -- $7: the limit of the page, and one more.
+    -- $1: the endpoint; $2: after this time; $3: of those, after this send; $4: and number; $5: the state, null for all;
+    -- $6: how many to look at; $7: the limit of the page, and one more.
     with
     -- The next callbacks, matching or not, so that every page takes about the same time.
     looked_at as materialized (
       select c.request_id, c.sequence, c.created_at,
              case when c.finished_at is null then 'waiting' when c.given_up then 'given_up' else 'delivered' end as state
       from callbacks c
-      where c.endpoint_id = $1 and (c.created_at, c.request_id, c.sequence) < ($2::timestamptz, $3::uuid, $4::int)
-      ${newestFirst('c')} limit $6),
+      where c.endpoint_id = $1 and coalesce(c.sequence, 0) >= 0
+        and (c.created_at, c.request_id, c.sequence) < ($2::timestamptz, $3::uuid, $4::int)
+      ${newestFirst('c')} limit (select $6::int)),
     page as materialized (
       select * from looked_at l where coalesce(l.state = $5, $5 is null)
       ${newestFirst('l')} limit $7),
     -- The last one that was looked at, if there may be more.
     last as materialized (
-      select * from looked_at l ${newestFirst('l')} offset $6 - 1 limit 1)
+      select * from looked_at l
+      ${newestFirst('l')} offset (select $6::int - 1) limit 1)
     select c.request_id as "requestId", c.sequence, c.type, c.created_at as at, p.state, c.tries,
            case when p.state = 'waiting' then greatest(c.next_try_at, e.breaker_open_until) end as "nextTryAt",
            ${micros('c.created_at')} as micros,
-           ${micros('last.created_at')} as "endMicros", last.request_id as "endId", last.sequence as "endSequence"
+           ${micros('last.created_at')} as "endMicros", last.request_id as "endId",
+           last.sequence as "endSequence"
     from (select) one left join last on true
       left join (
-        page p
-        join callbacks c on c.endpoint_id = $1 and c.request_id = p.request_id and c.sequence = p.sequence
-        join endpoints e on e.id = c.endpoint_id) on true
+        page p cross join endpoints e cross join lateral (
+          select * from callbacks c
+          where c.endpoint_id = e.id and c.request_id = p.request_id and c.sequence = p.sequence
+          limit 1) c) on e.id = $1
     ${newestFirst('c')}`,
 )
 

@@ -3,7 +3,7 @@ import { createAccount } from '../../db/accounts/accounts.ts'
 import { createApiKey } from '../../db/accounts/api-keys.ts'
 import { createChannel, listChannels, updateChannel } from '../../db/accounts/channels.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
-import { mintApiKey } from '../core/api-key.ts'
+import { mintApiKey, permissions } from '../core/api-key.ts'
 import { contactKinds, defaultContactType } from '../core/contact.ts'
 import type { ProviderRules } from '../core/provider.ts'
 import { type ProviderName, providerRules } from '../core/providers/index.ts'
@@ -31,7 +31,7 @@ export async function seedDemoAccount(environment: Record<string, string>): Prom
       accountId,
       hash,
       displayPrefix,
-      permissions: ['messages:send', 'messages:read'],
+      permissions: [...permissions],
       expiresInSeconds: undefined,
     })
     const key = settings.CREDENTIALS_KEY

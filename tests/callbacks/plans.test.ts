@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertSends } from '../../db/admission/accepts.ts'
+import { pageOfCallbacks } from '../../db/callbacks/callback-pages.ts'
 import { findDueEndpoints, findNextCalls } from '../../db/callbacks/due-endpoints.ts'
 import { claimEndpoints } from '../../db/callbacks/endpoint-claims.ts'
 import { recordTries } from '../../db/callbacks/record-tries.ts'
@@ -140,6 +141,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
     ]
     const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7 })
     for (const [, statement] of statements) await statement()
+    await pageOfCallbacks(db, first.endpointId, { limit: 20 })
     await recordTries(db, [])
     await trims.callbacks?.(db, batch)
     const sent = await sentOnes(db)
@@ -149,6 +151,10 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
     await retryLater(waiting)
     await service.runtime.db.$client.query('update endpoints set claim_id = null')
 
+    for (const state of [undefined, 'waiting'] as const)
+      expect(
+        await rowsRead(db, () => pageOfCallbacks(db, first.endpointId, { limit: 20, state }, 100)),
+      ).toBeLessThanOrEqual(200)
     for (const [name, statement, rows] of statements)
       expect([name, await rowsRead(db, statement)]).toEqual([
         name,

@@ -67,7 +67,7 @@ export const channelSchemas: Record<string, JsonSchema> = {
 const exampleChannel = {
   channelId: exampleIds.channelId,
   name: 'SMS Germany',
-  provider: 'twilio',
+  provider: providerNames[0],
   contactTypes: ['phone'],
   messageTypes: ['text', 'template', 'media'],
   status: 'failing',
