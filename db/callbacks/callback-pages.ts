@@ -31,7 +31,7 @@ const micros = (at: string) => `(extract(epoch from ${at}) * 1000000)::bigint::t
 const newestFirst = (of: string) =>
   `order by ${of}.created_at desc, ${of}.request_id desc, ${of}.sequence desc`
 
-/** The limit is a subquery, as in db/support/list.ts: otherwise the planner might sort all. */
+/** The limit is a subquery, as in db/sends/list.ts: otherwise the planner might sort all. */
 const pageStatement = prepared<Row>(
   'callbacks_of_endpoint',
   'Lists a page of the callbacks of an endpoint, the newest first, for its account.',

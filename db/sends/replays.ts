@@ -1,6 +1,6 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
-import { addChecks } from '../claim-rule.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
+import { addChecks } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { attemptInRow } from '../delivery/attempt-in-row.ts'
 import { changeState } from '../delivery/change-state.ts'

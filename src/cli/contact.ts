@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { eraseContact } from '../../db/upkeep/erase.ts'
 import { eraseSuppressions } from '../../db/suppression/entries.ts'
+import { eraseContact } from '../../db/upkeep/erase.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
 import { suppressionKey } from '../core/suppression.ts'
 import type { Answerer } from './answer.ts'

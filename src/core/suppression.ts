@@ -17,7 +17,10 @@ export type SuppressingCodes = Readonly<Record<string, AutoCause>>
 
 /** What a failure says about its contact. @param codes of the provider. */
 export function autoCauseOf(
-  { providerCode, suppresses }: { providerCode?: string | null | undefined; suppresses?: AutoCause | null | undefined },
+  {
+    providerCode,
+    suppresses,
+  }: { providerCode?: string | null | undefined; suppresses?: AutoCause | null | undefined },
   codes: SuppressingCodes = {},
 ): AutoCause | null {
   if (suppresses !== undefined) return suppresses

@@ -335,8 +335,7 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     }),
   endpointNotFound: (template, method) =>
     ask(service, method, template.replace(/\{\w+\}/, absentId), bodyOf(template, method)),
-  suppressionNotFound: (template, method) =>
-    ask(service, method, template.replace(/\{\w+\}/, absentId)),
+  suppressionNotFound: (template, method) => ask(service, method, template.replace(/\{\w+\}/, absentId)),
   accountIsFull: async (template) => {
     const { apiKey } = await buildAccount(service, { permissions: ['endpoints:manage'] })
     const create = () =>

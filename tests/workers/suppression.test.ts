@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { holdChannel, resumeChannel } from '../../db/accounts/channels.ts'
+import { recordReceipts } from '../../db/receipts.ts'
 import { suppressionChecks } from '../../db/schema.ts'
 import { replaySend } from '../../db/sends/replays.ts'
-import { recordReceipts } from '../../db/receipts.ts'
 import { addSuppression, listSuppressions, removeSuppression } from '../../db/suppression/entries.ts'
 import type { ReceiptKind } from '../../src/core/receipt.ts'
 import { type AutoCause, suppressedReasons } from '../../src/core/suppression.ts'
@@ -152,9 +152,19 @@ test('an erased contact goes on to be suppressed, and no row has its address', a
   const account = await buildAccount(service)
   const value = anyone()
   const { suppressionId } = await suppress(account, value)
-  const { status } = await runCli(service, 'contact', 'erase', '--account', account.accountId, '--contact', value)
+  const { status } = await runCli(
+    service,
+    'contact',
+    'erase',
+    '--account',
+    account.accountId,
+    '--contact',
+    value,
+  )
   expect(status).toBe(0)
-  const stored = await db.$client.query('select s::text as row from suppressions s union all select c::text from suppression_checks c')
+  const stored = await db.$client.query(
+    'select s::text as row from suppressions s union all select c::text from suppression_checks c',
+  )
   expect(stored.rows.map(({ row }) => row).join()).not.toContain(value)
   const [listed] = await listSuppressions(db, account.accountId, { limit: 1 })
   expect(listed).toMatchObject({ suppressionId, contactValue: null, reason: null })
@@ -176,7 +186,11 @@ async function reported(by: Account, kind: ReceiptKind, suppresses: AutoCause | 
 }
 
 const causesOf = async ({ accountId }: Account) =>
-  (await listSuppressions(db, accountId, { limit: 100 })).map(({ cause, channelId, requestId }) => ({ cause, channelId, requestId }))
+  (await listSuppressions(db, accountId, { limit: 100 })).map(({ cause, channelId, requestId }) => ({
+    cause,
+    channelId,
+    requestId,
+  }))
 
 test('a receipt of a bounce, a complaint or an opt-out suppresses its contact once: an opt-out for its channel alone', async () => {
   const account = await buildAccount(service)
@@ -199,12 +213,16 @@ test('a complaint changes neither status nor delivery, and is in the timeline an
   const account = await buildAccount(service)
   const endpoint = await buildEndpoint(service, account.accountId, 'https://example.com/callbacks')
   const { requestId } = await reported(account, 'delivered', null)
-  await recordReceipts(db, [{ ...buildReceipt(requestId, account.channelId, 'complained'), suppresses: 'complaint' }])
+  await recordReceipts(db, [
+    { ...buildReceipt(requestId, account.channelId, 'complained'), suppresses: 'complaint' },
+  ])
   const timeline = await timelineOf(service, requestId)
   expect(timeline).toMatchObject({ status: 'sent', delivery: 'delivered' })
   expect(namesOf(timeline).slice(-2)).toEqual(['delivered', 'complained'])
   const callbacks = await callbacksOf(service, endpoint)
-  expect(callbacks.map(({ type, sequence, status, delivery }) => ({ type, sequence, status, delivery }))).toEqual([
+  expect(
+    callbacks.map(({ type, sequence, status, delivery }) => ({ type, sequence, status, delivery })),
+  ).toEqual([
     { type: 'message.sent', sequence: 1, status: null, delivery: null },
     { type: 'message.delivered', sequence: 2, status: null, delivery: null },
     { type: 'message.complained', sequence: 3, status: 'sent', delivery: 'delivered' },
@@ -213,7 +231,8 @@ test('a complaint changes neither status nor delivery, and is in the timeline an
 
 test('a channel suppresses only after the causes that it is set to', async () => {
   const account = await buildAccount(service)
-  const set = (causes: string) => runCli(service, 'channel', 'update', account.channelId, '--auto-suppress', causes)
+  const set = (causes: string) =>
+    runCli(service, 'channel', 'update', account.channelId, '--auto-suppress', causes)
   expect(await set('none')).toMatchObject({ status: 0, stderr: '' })
   await reported(account, 'undelivered', 'bounce')
   expect(await set('complaint')).toMatchObject({ status: 0 })
@@ -223,12 +242,20 @@ test('a channel suppresses only after the causes that it is set to', async () =>
   expect(await set('all')).toMatchObject({ status: 0 })
   await reported(account, 'undelivered', 'bounce')
   expect((await causesOf(account)).map(({ cause }) => cause)).toEqual(['complaint', 'bounce'])
-  expect(await set('spam')).toMatchObject({ status: 1, stderr: expect.stringContaining('bounce,complaint,opt_out') })
+  expect(await set('spam')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('bounce,complaint,opt_out'),
+  })
 })
 
 test('a refusal that says that there is no such contact suppresses it before the next send', async () => {
   const account = await buildAccount(service)
-  const outcome = { outcome: 'rejected', fault: 'recipient', reason: 'no such mailbox', suppresses: 'bounce' } as const
+  const outcome = {
+    outcome: 'rejected',
+    fault: 'recipient',
+    reason: 'no such mailbox',
+    suppresses: 'bounce',
+  } as const
   const requestId = await attemptedSend(service, account, outcome, to(anyone()))
   expect(await causesOf(account)).toEqual([{ cause: 'bounce', channelId: null, requestId }])
 })

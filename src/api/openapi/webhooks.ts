@@ -1,9 +1,4 @@
-import {
-  type CallbackType,
-  callbackBody,
-  sendChangeTypes,
-  testType,
-} from '../../core/callback.ts'
+import { type CallbackType, callbackBody, sendChangeTypes, testType } from '../../core/callback.ts'
 import { messageTypes } from '../../core/message.ts'
 import { deliveryStates } from '../../core/receipt.ts'
 import { sendStatuses } from '../../core/timeline.ts'

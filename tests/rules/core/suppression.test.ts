@@ -6,7 +6,12 @@ import { hardBounceOf } from '../../../src/core/providers/smtp-hard-bounces.ts'
 import { twilioCodes } from '../../../src/core/providers/twilio-codes.ts'
 import { vonageCodes } from '../../../src/core/providers/vonage-codes.ts'
 import { whatsAppCodes } from '../../../src/core/providers/whatsapp-cloud-codes.ts'
-import { autoCauseOf, causeOfReason, suppressedReasons, suppressionKey } from '../../../src/core/suppression.ts'
+import {
+  autoCauseOf,
+  causeOfReason,
+  suppressedReasons,
+  suppressionKey,
+} from '../../../src/core/suppression.ts'
 
 const codesOf = (provider: ProviderName) => (providerRules[provider] as ProviderRules).suppressingCodes ?? {}
 
@@ -38,10 +43,15 @@ test('what the provider’s own code says of one answer counts more than its cod
   expect(autoCauseOf({ providerCode: null, suppresses: 'bounce' }, {})).toBe('bounce')
 })
 
-test.each(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1'])('a mail refused with %s is a hard bounce', (code) => {
-  expect(hardBounceOf({ code, reply: 550, words: `550 ${code} <spam.full@example.com>: no` })).toBe('bounce')
-  expect(hardBounceOf({ code, reply: null, words: '' })).toBe('bounce')
-})
+test.each(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1'])(
+  'a mail refused with %s is a hard bounce',
+  (code) => {
+    expect(hardBounceOf({ code, reply: 550, words: `550 ${code} <spam.full@example.com>: no` })).toBe(
+      'bounce',
+    )
+    expect(hardBounceOf({ code, reply: null, words: '' })).toBe('bounce')
+  },
+)
 
 test.each([
   ['5.2.2', 552, 'mailbox full'],

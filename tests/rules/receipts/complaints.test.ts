@@ -42,26 +42,35 @@ const arf = (type: string, { id = aRequestId, fields = '' } = {}) =>
 
 async function read(mail: string): Promise<ReadReceipts> {
   const headers = { 'content-type': 'message/rfc822' }
-  const request = { headers, target: '/receipts/1', body: Buffer.from(mail), publicBaseUrl: undefined, nowMs: 0 }
+  const request = {
+    headers,
+    target: '/receipts/1',
+    body: Buffer.from(mail),
+    publicBaseUrl: undefined,
+    nowMs: 0,
+  }
   return (await smtpReceipts.read(request, {})) as ReadReceipts
 }
 
-test.each(['abuse', 'fraud', 'Abuse'])('a report of the type %s is a complaint about its mail', async (type) => {
-  expect(await read(arf(type))).toEqual({
-    receipts: [
-      {
-        requestId: aRequestId,
-        kind: 'complained',
-        providerStatus: type.toLowerCase(),
-        providerAt: '2026-03-08T14:00:00.000Z',
-        providerCode: null,
-        providerMessageId: null,
-      },
-    ],
-    unexpected: 0,
-    unreadable: 0,
-  })
-})
+test.each(['abuse', 'fraud', 'Abuse'])(
+  'a report of the type %s is a complaint about its mail',
+  async (type) => {
+    expect(await read(arf(type))).toEqual({
+      receipts: [
+        {
+          requestId: aRequestId,
+          kind: 'complained',
+          providerStatus: type.toLowerCase(),
+          providerAt: '2026-03-08T14:00:00.000Z',
+          providerCode: null,
+          providerMessageId: null,
+        },
+      ],
+      unexpected: 0,
+      unreadable: 0,
+    })
+  },
+)
 
 test.each([`Original-Envelope-Id: ${aRequestId}`, `Original-Mail-From: <bounce+${aRequestId}@example.org>`])(
   'its send is found by %s, too',
@@ -71,21 +80,33 @@ test.each([`Original-Envelope-Id: ${aRequestId}`, `Original-Mail-From: <bounce+$
   },
 )
 
-test.each(['not-spam', 'auth-failure', 'virus', 'other', ''])('a report of the type "%s" changes nothing', async (type) => {
-  expect(await read(arf(type))).toEqual({ receipts: [], unexpected: 1, unreadable: 0 })
-})
+test.each(['not-spam', 'auth-failure', 'virus', 'other', ''])(
+  'a report of the type "%s" changes nothing',
+  async (type) => {
+    expect(await read(arf(type))).toEqual({ receipts: [], unexpected: 1, unreadable: 0 })
+  },
+)
 
 test('a complaint of Resend is one, and only its permanent bounce has the code of a hard bounce', async () => {
   const of = async (type: string, bounce?: object) => {
     const body = JSON.stringify({ type, data: { tags: { requestId: aRequestId }, email_id: 'e', bounce } })
-    const request = { headers: { 'content-type': 'application/json' }, target: '/', nowMs: 0, publicBaseUrl: undefined }
+    const request = {
+      headers: { 'content-type': 'application/json' },
+      target: '/',
+      nowMs: 0,
+      publicBaseUrl: undefined,
+    }
     const found = (await resendReceipts.read({ ...request, body: Buffer.from(body) }, {})) as ReadReceipts
     return found.receipts.map(({ kind, providerCode }) => ({ kind, providerCode }))
   }
   expect(await of('email.complained')).toEqual([{ kind: 'complained', providerCode: null }])
-  expect(await of('email.bounced', { type: 'Permanent' })).toEqual([{ kind: 'undelivered', providerCode: 'Permanent' }])
+  expect(await of('email.bounced', { type: 'Permanent' })).toEqual([
+    { kind: 'undelivered', providerCode: 'Permanent' },
+  ])
   expect(await of('email.bounced', { type: 'Undetermined' })).toEqual([
     { kind: 'undelivered', providerCode: 'Undetermined' },
   ])
-  expect(await of('email.bounced', { type: 'Transient' })).toEqual([{ kind: 'accepted', providerCode: 'Transient' }])
+  expect(await of('email.bounced', { type: 'Transient' })).toEqual([
+    { kind: 'accepted', providerCode: 'Transient' },
+  ])
 })

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { suppressContacts, type SuppressedBySend } from '../../../db/suppression/by-sends.ts'
+import { type SuppressedBySend, suppressContacts } from '../../../db/suppression/by-sends.ts'
 import type { AttemptOutcome } from '../../../src/core/outcome.ts'
 import type { ProviderRules } from '../../../src/core/provider.ts'
 import { providerRules } from '../../../src/core/providers/index.ts'
