@@ -90,7 +90,12 @@ function refusalOf(step: Step, reply: string, config: SmtpConfig): Outcome {
   const suppresses = isOfContact(step, failure)
     ? hardBounceOf({ code: providerCode, reply: providerStatus, words: wordsOf(reply) })
     : null
-  return { ...failure, reason: reasonOf(step, failure, reply, config), ...details, ...(suppresses && { suppresses }) }
+  return {
+    ...failure,
+    reason: reasonOf(step, failure, reply, config),
+    ...details,
+    ...(suppresses && { suppresses }),
+  }
 }
 
 const isOfContact = (step: Step, { outcome, fault }: Failure) =>
