@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { check } from 'drizzle-orm/pg-core'
 import { deliveryOrder } from '../src/core/receipt.ts'
+import { suppressionCauses } from '../src/core/suppression.ts'
 import { sendStatuses } from '../src/core/timeline.ts'
 
 const oneOf = (names: readonly string[]) => sql.raw(`(${names.map((name) => `'${name}'`).join(', ')})`)
@@ -47,3 +48,5 @@ export const callbackChecks = [
   check('callbacks_given_up', sql`not given_up or finished_at is not null`),
   check('callbacks_tries', sql`tried_before_resend >= 0 and tried >= tried_before_resend`),
 ]
+
+export const suppressionChecks = [check('suppressions_cause', sql`cause in ${oneOf(suppressionCauses)}`)]

@@ -1,10 +1,11 @@
 import { headStartMs, slowStartAfterSeconds } from '../src/core/delivery-times.ts'
+import { erasedPrefix } from '../src/core/suppression.ts'
 import { isUnfinished } from './lane-rule.ts'
 import { sqlText } from './statement.ts'
 
 /*
  * The rule whether a send may go, in parts: SQL conditions on a send `s` and its row of `channels`. A worker may claim a send that
- * `isReady` and `isFree`. All statements that search for such sends, or say why a send may not go, are built from these parts.
+ * `isReady` and `isFree`, and whose contact isn't `isSuppressed`. All statements that search for such sends, or say why a send may not go, are built from these parts.
  * For the support page, src/core/explanation/condition.ts follows the same rule (tests/workers/claim-rule.test.ts).
  */
 
@@ -22,6 +23,59 @@ export const isExpired = (at = now) => `coalesce(s.expires_at <= ${at}, false)`
 export const isReady = (at = now) => sqlText`
   ${isQueued} and ${isDue(at)}
   and not ${isExpired(at)}`
+
+/** As long as there is no suppression at all, they cost this condition, read once a statement; hashes likewise. */
+const anySuppression = '(select exists (select from suppressions))'
+const anyErased = sqlText`
+  (select exists (
+     select from suppressions where erased_at is not null))`
+
+/**
+ * SQL of what an entry has in place of an erased contact: HMAC-SHA256 of account and contact.
+ *
+ * @param key SQL of the keys (`suppressionKey`).
+ */
+export const erasedValue = (key: string, accountId: string, contactValue: string) => sqlText`
+  '${erasedPrefix}' || encode(sha256(
+    substring(${key} from 65)
+      || sha256(substring(${key} for 64)
+        || convert_to(${accountId} || ' ' || ${contactValue}, 'UTF8'))), 'hex')`
+
+/** SQL of the values by which entries have a contact: its own, and the hash if there are erased entries. */
+export const entryValues = (key: string, accountId: string, contactValue: string) => sqlText`
+  case when ${anyErased} then
+    array[${contactValue},
+          ${erasedValue(key, accountId, contactValue)}]
+  else array[${contactValue}] end`
+
+/** SQL of the cause for which the contact of a send `s` is suppressed; null if it isn't. One index probe. */
+export const suppressedFor = (key: string) => sqlText`
+  case when ${anySuppression} then
+    (select e.cause from suppressions e
+     where e.account_id = s.account_id
+       and e.contact_value = any(
+         ${entryValues(key, 's.account_id', 's.contact_value')})
+       and (e.channel_id is null or e.channel_id = s.channel_id)
+     limit 1) end`
+
+/** Its contact gets nothing from its account, or not by its channel. A worker fails such sends (db/suppression/fail-suppressed.ts). */
+export const isSuppressed = (key: string) => sqlText`
+  (${suppressedFor(key)} is not null)`
+
+/**
+ * SQL that adds checks of contacts that are suppressed, so that a worker fails their sends although no claim is near
+ * (db/suppression/checks.ts). Not of erased ones: their sends fail when it is their turn.
+ *
+ * @param contacts SQL of a relation with `account_id` and `contact_value`.
+ */
+export const addChecks = (contacts: string) => sqlText`
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from ${contacts} c
+  where ${anySuppression} and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)`
 
 export const isHeld = `(channels.held_at is not null)`
 

@@ -10,7 +10,7 @@ import { sqlText } from './statement.ts'
 
 /** An event that a receipt made, and whether it changed the delivery state. */
 export interface ReceiptEffect {
-  event: 'delivered' | 'read' | 'undelivered' | 'receipt'
+  event: 'delivered' | 'read' | 'undelivered' | 'complained' | 'receipt'
   isRaised: boolean
   fields: EventFields['receipt']
 }
@@ -91,6 +91,7 @@ export const decidingReceipts = sqlText`
            array_agg(key) filter (where is_recorded) over every as new_keys,
            array_agg(kind) filter (where raises) over every as new_states,
            array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+           count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
            lead(ord) over (partition by request_id order by ord) is null as is_last
     from judged
     window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
@@ -98,6 +99,9 @@ export const decidingReceipts = sqlText`
   changes as materialized (
     select *, new_states[cardinality(new_states)] as new_state, new_ids[1] as new_id
     from effects where is_last and new_keys is not null)`
+
+/** SQL that is true for a complaint among the effects `r`. */
+export const isComplaint = `(r.kind = 'complained')`
 
 /** SQL of a CTE that records the events of `effects`. */
 export const receiptEvents = sqlText`
@@ -109,7 +113,8 @@ export const receiptEvents = sqlText`
       (${eventOf("case when r.raises and r.kind = 'delivered' then r.at end", 'delivered', 'r.fields')}),
       (${eventOf("case when r.raises and r.kind = 'read' then r.at end", 'read', 'r.fields')}),
       (${eventOf("case when r.raises and r.kind = 'undelivered' then r.at end", 'undelivered', 'r.fields')}),
-      (${eventOf('case when not r.raises then r.at end', 'receipt', 'r.fields')})
+      (${eventOf(`case when ${isComplaint} then r.at end`, 'complained', 'r.fields')}),
+      (${eventOf(`case when not r.raises and not ${isComplaint} then r.at end`, 'receipt', 'r.fields')})
     ) as e (at, event, fields)
     where r.is_recorded and e.at is not null
     order by r.request_id, r.ord)`
@@ -119,7 +124,8 @@ export const newKeys = `coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '
 
 /** SQL of one of the effects `r`. */
 export const effect = sqlText`
-  json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+  json_build_object('event', case when r.raises or ${isComplaint}
+                                  then r.kind else 'receipt' end,
                     'isRaised', r.raises, 'fields', r.fields)`
 
 /** SQL of a list of the effects on a send, for the log. */

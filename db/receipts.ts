@@ -1,9 +1,11 @@
+import { v7 as uuidv7 } from 'uuid'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { ReceiptKind } from '../src/core/receipt.ts'
 import type { WakeUp } from '../src/core/send-job.ts'
+import type { AutoCause } from '../src/core/suppression.ts'
 import type { EventFields } from '../src/core/timeline-events.ts'
 import { endpointsToWake, receiptChanges } from './callbacks/new-callbacks.ts'
-import type { Database } from './client.ts'
+import { type Database, inTransaction, type Transaction } from './client.ts'
 import { attemptInRow } from './delivery/attempt-in-row.ts'
 import { changeState, nextInLane } from './delivery/change-state.ts'
 import { attemptsToEvents, endOf } from './event-sql.ts'
@@ -21,6 +23,7 @@ import {
   receiptKey,
 } from './receipt-rule.ts'
 import { isGiven, isOneOf, prepared, sqlText } from './statement.ts'
+import { suppressContacts } from './suppression/by-sends.ts'
 import { isErased, redactedFields } from './upkeep/erase.ts'
 
 /** A receipt, as the statement takes it. */
@@ -30,6 +33,8 @@ export interface ReceiptRow {
   channelIds: readonly string[]
   kind: ReceiptKind
   fields: EventFields['receipt']
+  /** Why its contact is suppressed. */
+  suppresses: AutoCause | null
 }
 
 /**
@@ -137,7 +142,7 @@ const recordStatement = prepared<RecordedReceipt>(
       changes: receiptChanges,
       returning: [
         "c.confirmed and c.status = 'queued' as ends_now",
-        'c.confirmed or c.new_state is not null as is_changed',
+        'c.confirmed or c.new_state is not null or c.complaints > 0 as is_changed',
       ],
     })},
     -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
@@ -186,9 +191,29 @@ const notFound: Omit<RecordedReceipt, 'ord' | 'result'> = {
   endpointsToWake: null,
 }
 
-/** Records receipts, all or none of them. */
+/** Records receipts, all or none of them, with the suppressions that follow from them. A repeat of a receipt suppresses nobody again. */
 export async function recordReceipts(
   db: Database,
+  receipts: readonly ReceiptRow[],
+): Promise<RecordedReceipt[]> {
+  if (receipts.every(({ suppresses }) => !suppresses)) return await recordOnly(db, receipts)
+  return await inTransaction(db, async (transaction) => {
+    const recorded = await recordOnly(transaction, receipts)
+    const suppressing = receipts.flatMap(({ suppresses: cause, ...receipt }, ord) => {
+      if (!cause || !isNew(recorded[ord]?.result)) return []
+      const { requestId, channelIds, fields } = receipt
+      return { id: uuidv7(), requestId, channelIds, cause, reason: fields.reason ?? null }
+    })
+    if (suppressing.length > 0) await suppressContacts(transaction, suppressing)
+    return recorded
+  })
+}
+
+export const isNew = (result: ReceiptResult | undefined): boolean =>
+  result === 'applied' || result === 'told' || result === 'early' || result === 'over_cap'
+
+async function recordOnly(
+  db: Database | Transaction,
   receipts: readonly ReceiptRow[],
 ): Promise<RecordedReceipt[]> {
   const rows = await recordStatement(db, [JSON.stringify(receipts.map((row, ord) => ({ ord, ...row })))])
@@ -208,7 +233,7 @@ export async function recordReceipts(
 
 /** Whether a receipt is about a scheduled send, which no provider can know. */
 async function scheduledAmong(
-  db: Database,
+  db: Database | Transaction,
   receipts: readonly ReceiptRow[],
 ): Promise<(receipt: ReceiptRow) => boolean> {
   const ids = receipts.map(({ requestId }) => requestId)

@@ -23,8 +23,16 @@ import type { Message, MessageType } from '../src/core/message.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { DeliveryState } from '../src/core/receipt.ts'
+import type { AutoCause, SuppressionCause } from '../src/core/suppression.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
-import { callbackChecks, channelChecks, conversationChecks, permitChecks, sendChecks } from './checks.ts'
+import {
+  callbackChecks,
+  channelChecks,
+  conversationChecks,
+  permitChecks,
+  sendChecks,
+  suppressionChecks as suppressionRowChecks,
+} from './checks.ts'
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 const moment = (name: string) => timestamp(name, { withTimezone: true })
@@ -90,6 +98,8 @@ export const channels = pgTable(
     receiptAt: moment('receipt_at'),
     /** With `expects_receipts`: when it first sent a message since its last receipt, accurate to a minute. */
     awaitsReceiptSince: moment('awaits_receipt_since'),
+    /** The causes for which its contacts are suppressed by themselves; null for all. */
+    autoSuppress: text('auto_suppress').array().$type<AutoCause[]>(),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When it was deleted. The row stays for its sends. It is also held, so that none of them is claimed. */
     deletedAt: moment('deleted_at'),
@@ -379,6 +389,9 @@ export const callbacks = pgTable(
     conversationId: uuid('conversation_id'),
     providerAt: text('provider_at'),
     providerCode: text('provider_code'),
+    /** Of a change whose type doesn't imply them (src/core/callback.ts). */
+    status: text('status').$type<SendStatus>(),
+    delivery: text('delivery').$type<DeliveryState>(),
     nextTryAt: moment('next_try_at').notNull().default(sql`clock_timestamp()`),
     finishedAt: moment('finished_at'),
     givenUp: boolean('given_up').notNull().default(false),
@@ -398,6 +411,53 @@ export const callbacks = pgTable(
       .where(sql`coalesce(sequence, 0) >= 0`),
     ...callbackChecks,
   ],
+)
+
+/**
+ * Contacts that get nothing from an account. Without foreign keys, which would cost an import of a million a look-up each. The id is
+ * made at the time of the entry, so it gives their order.
+ */
+export const suppressions = pgTable(
+  'suppressions',
+  {
+    id: uuid('id').primaryKey(),
+    accountId: uuid('account_id').notNull(),
+    contactType: text('contact_type').$type<ContactType>().notNull(),
+    /** Normalised; of an erased contact a keyed hash (db/claim-rule.ts). */
+    contactValue: text('contact_value').notNull(),
+    /** Null for all channels of the account. */
+    channelId: uuid('channel_id'),
+    cause: text('cause').$type<SuppressionCause>().notNull(),
+    reason: text('reason'),
+    /** The send that caused it. */
+    requestId: uuid('request_id'),
+    createdAt: moment('created_at').notNull().default(sql`clock_timestamp()`),
+    erasedAt: moment('erased_at'),
+  },
+  (table) => [
+    uniqueIndex('suppressions_of_contact').on(
+      table.accountId,
+      table.contactValue,
+      sql`coalesce(channel_id, '00000000-0000-0000-0000-000000000000')`,
+    ),
+    index('suppressions_of_account').on(table.accountId, table.id),
+    index('suppressions_erased').on(table.erasedAt).where(sql`erased_at is not null`),
+    ...suppressionRowChecks,
+  ],
+)
+
+/** Contacts whose waiting sends a worker still has to compare with the suppressions (db/suppression/checks.ts). */
+export const suppressionChecks = pgTable(
+  'suppression_checks',
+  {
+    id: bigint('id', { mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    accountId: uuid('account_id').notNull(),
+    /** Null for all contacts of the account. */
+    contactValue: text('contact_value'),
+    createdAt: moment('created_at').notNull().default(sql`clock_timestamp()`),
+    dueAt: moment('due_at').notNull().default(sql`clock_timestamp()`),
+  },
+  (table) => [index('suppression_checks_due').on(table.dueAt)],
 )
 
 /** Live workers, and dead ones whose claims still have to be given up. */

@@ -1,6 +1,40 @@
 -- The service's prepared statements, as PostgreSQL gets them. Written by `npm run statements`, not by hand:
 -- their sources are the files of db/ that call `prepared`.
 
+-- add_suppression: Adds an entry to an account's list of contacts that get nothing, unless it is there.
+-- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel; $5: the id of a new entry; $6: the kind
+-- of the contact; $7: why.
+with
+-- The entry that is there.
+same as (
+  select e.* from suppressions e
+  where e.account_id = $1::uuid
+    and e.contact_value = any(
+      case when (select exists (
+           select from suppressions where erased_at is not null)) then
+        array[$2::text,
+              'erased:' || encode(sha256(
+                substring($3::bytea from 65)
+                  || sha256(substring($3::bytea for 64)
+                    || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')]
+      else array[$2::text] end)
+    and e.channel_id is not distinct from $4::uuid),
+-- The new one.
+added as (
+  insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
+  select $5::uuid, $1::uuid, $6::text, $2::text, $4::uuid, 'manual', $7::text
+  where not exists (select from same)
+  on conflict do nothing
+  returning *),
+-- Its contact's waiting sends are to be failed.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select account_id, contact_value from added)
+select e.id as "suppressionId", e.contact_type as "contactType",
+  case when e.erased_at is null then e.contact_value end as "contactValue",
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
+from (select * from same union all select * from added) e;
+
 -- agree_on_queue_shards: Records the number of shards of a worker: if there is none yet; if the worker names the number in force as its former one,
    which begins a change; or if it has the number in force and names no former one, which ends a change.
 insert into queue_shards as in_force (count) values ($1::int)
@@ -199,8 +233,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -242,8 +278,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -265,6 +303,9 @@ from channels where deleted_at is null group by provider;
 -- channels_of_sends: Finds the channels of the sends that receipts are about.
 select request_id as "requestId", account_id as "accountId", channel_id as "channelId"
 from sends where request_id = any((select $1::uuid[])::uuid[]);
+
+-- check_account: Lets a worker compare all waiting sends of an account with its entries.
+insert into suppression_checks (account_id) values ($1);
 
 -- claim_endpoints: Claims endpoints, or continues to hold them, and reads the callbacks that are due.
 -- $1: the endpoints, each with the claim, how many callbacks to read, and the sends with a call under way;
@@ -300,7 +341,8 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
                   'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
                   'channelId', s.channel_id, 'messageType', s.message_type, 'reference', s.reference,
                   'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
-                  'providerAt', c.provider_at, 'providerCode', c.provider_code, 'tried', c.tried,
+                  'providerAt', c.provider_at, 'providerCode', c.provider_code,
+                  'status', c.status, 'delivery', c.delivery, 'tried', c.tried,
                   'triedBeforeResend', c.tried_before_resend))
          from (
            select * from callbacks c
@@ -318,7 +360,8 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
 from taken e;
 
 -- claim_sends: Claims those of the given sends that are ready and free to go.
--- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
+-- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send; $5: the key of the
+-- hashes of erased contacts.
 with
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
 candidates as materialized (
@@ -326,6 +369,20 @@ candidates as materialized (
   where s.request_id = any((select $1::uuid[])::uuid[])
     and ((s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
       and not coalesce(s.expires_at <= clock_timestamp(), false)
+          and not (case when (select exists (select from suppressions)) then
+                (select e.cause from suppressions e
+                 where e.account_id = s.account_id
+                   and e.contact_value = any(
+                     case when (select exists (
+                          select from suppressions where erased_at is not null)) then
+                       array[s.contact_value,
+                             'erased:' || encode(sha256(
+                               substring($5::bytea from 65)
+                                 || sha256(substring($5::bytea for 64)
+                                   || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
+                     else array[s.contact_value] end)
+                   and (e.channel_id is null or e.channel_id = s.channel_id)
+                 limit 1) end is not null)
           and (select alive_until > clock_timestamp() from workers where name = $2))
          or (s.status = 'sending' and s.claim_id = $3))
   order by s.request_id
@@ -467,6 +524,26 @@ cross join lateral (
   order by s.next_attempt_at, s.request_id
   limit $3) due;
 
+-- due_suppression_checks: Locks checks that are due.
+select array_agg(id) as ids from (
+  select id from suppression_checks
+  where due_at <= now()
+  order by due_at limit 100
+  for update skip locked) due;
+
+-- end_suppression_checks: Removes checks, or puts them off.
+-- $1: the checks; $2: whether some of their sends are being sent; $3: whether there may be more.
+with
+-- Those that are repeated.
+repeated as (
+  update suppression_checks
+  set due_at = case when $3 then due_at
+                    when $2 then now() + interval '1 s'
+                    else created_at + interval '30 s' end
+  where id = any($1::bigint[]) and ($2::boolean or $3::boolean or created_at > now() - interval '30 s'))
+delete from suppression_checks
+where id = any($1::bigint[]) and not ($2::boolean or $3::boolean or created_at > now() - interval '30 s');
+
 -- endpoint_states: Counts disabled and failing endpoints, for metrics.
 select count(*) filter (where disabled_at is not null)::int as "disabledEndpoints",
        count(*) filter (where disabled_at is null and failing_since is not null)::int as "failingEndpoints"
@@ -546,27 +623,63 @@ select e.request_id, e.conversation_id, (
   where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
 from entries e where e.conversation_id is not null;
 
+-- erase_suppressions: Replaces an erased contact in its entries by a keyed hash.
+-- $1: the account; $2: the contact; $3: the key of hashes.
+with
+-- Entries of one that was erased before, and added again since.
+repeated as (
+  delete from suppressions e
+  where e.account_id = $1 and e.contact_value = $2 and exists (
+      select from suppressions erased
+      where erased.account_id = e.account_id
+        and erased.contact_value = 'erased:' || encode(sha256(
+            substring($3::bytea from 65)
+              || sha256(substring($3::bytea for 64)
+                || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')
+        and erased.channel_id is not distinct from e.channel_id)),
+-- Its waiting sends are found by their account from now on.
+checks as (
+  update suppression_checks set contact_value = null
+  where account_id = $1 and contact_value = $2)
+update suppressions e
+set contact_value = 'erased:' || encode(sha256(
+    substring($3::bytea from 65)
+      || sha256(substring($3::bytea for 64)
+        || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex'),
+    erased_at = clock_timestamp(), reason = null
+where e.account_id = $1 and e.contact_value = $2 and not exists (
+    select from suppressions erased
+    where erased.account_id = e.account_id
+      and erased.contact_value = 'erased:' || encode(sha256(
+          substring($3::bytea from 65)
+            || sha256(substring($3::bytea for 64)
+              || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')
+      and erased.channel_id is not distinct from e.channel_id)
+returning e.id;
+
 -- expire_sends: Fails queued sends that have expired.
 -- $1: how many.
 with
--- The sends, locked.
+-- The sends, locked, and why they fail.
 chosen as materialized (
-  select request_id from sends
-  where finished_at is null and status = 'queued'
-    and expires_at <= now()
-  order by request_id
+  select s.request_id, 'expired' as failure
+  from sends s
+  where s.finished_at is null and s.status = 'queued'
+    and s.expires_at <= now()
+  order by s.request_id
   limit $1
-  for no key update skip locked),
+  for no key update of s skip locked),
 -- The sends' next states, counted.
 written as (
   update sends s set
-    status = 'failed', failure = 'expired', finished_at = clock_timestamp(),
+    status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
     claimed_at = null, claim_id = null,
     change_number = s.change_number + 1
   from chosen
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -577,39 +690,108 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select request_id as "requestId" from written;
+select request_id as "requestId", failure as reason from written;
+
+-- fail_suppressed: Fails queued sends whose contact is suppressed.
+-- $1: how many; $2: the sends; $3: the key of the hashes of erased contacts.
+with
+-- The sends, locked, and why they fail.
+chosen as materialized (
+  select s.request_id, case suppressed.cause
+      when 'manual' then 'suppressed: the contact was put on the list of those who get nothing'
+      when 'bounce' then 'suppressed: an earlier message to this contact could not be delivered, for good'
+      when 'complaint' then 'suppressed: the contact complained about an earlier message'
+      when 'opt_out' then 'suppressed: the contact wants no messages from this channel' end as failure
+  from sends s
+    cross join lateral (
+      select case when (select exists (select from suppressions)) then
+          (select e.cause from suppressions e
+           where e.account_id = s.account_id
+             and e.contact_value = any(
+               case when (select exists (
+                    select from suppressions where erased_at is not null)) then
+                 array[s.contact_value,
+                       'erased:' || encode(sha256(
+                         substring($3::bytea from 65)
+                           || sha256(substring($3::bytea for 64)
+                             || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
+               else array[s.contact_value] end)
+             and (e.channel_id is null or e.channel_id = s.channel_id)
+           limit 1) end as cause) suppressed
+  where s.finished_at is null and s.status = 'queued'
+    and s.request_id = any((select $2::uuid[])::uuid[])
+      and suppressed.cause is not null
+  order by s.request_id
+  limit $1
+  for no key update of s skip locked),
+-- The sends' next states, counted.
+written as (
+  update sends s set
+    status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
+    claimed_at = null, claim_id = null,
+    change_number = s.change_number + 1
+  from chosen
+  where s.request_id = chosen.request_id
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.failure,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.' || s.status as type,
+    case when (select exists (select from endpoints)) then null::text end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+-- The callbacks.
+announced as (
+  insert into callbacks (
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  where (select exists (select from endpoints)))
+select request_id as "requestId", failure as reason from written;
 
 -- fail_waiting: Fails sends of a channel that have been due for too long while its provider kept failing.
 -- $1: how many; $2: the channel; $3: how many seconds are too long; $4: the reason.
 with
--- The sends, locked.
+-- The sends, locked, and why they fail.
 chosen as materialized (
-  select request_id from sends
-  where finished_at is null and status = 'queued'
-    and channel_id = $2
-      and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+  select s.request_id, $4::text as failure
+  from sends s
+  where s.finished_at is null and s.status = 'queued'
+    and s.channel_id = $2
+      and s.next_attempt_at < clock_timestamp() - $3 * interval '1 s'
       and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)
-  order by request_id
+  order by s.request_id
   limit $1
-  for no key update skip locked),
+  for no key update of s skip locked),
 -- The sends' next states, counted.
 written as (
   update sends s set
-    status = 'failed', failure = $4, finished_at = clock_timestamp(),
+    status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
     claimed_at = null, claim_id = null,
     change_number = s.change_number + 1
   from chosen
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -620,38 +802,42 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select request_id as "requestId" from written;
+select request_id as "requestId", failure as reason from written;
 
 -- fail_waiting_of_deleted: Fails the waiting sends of deleted channels.
 -- $1: how many.
 with
--- The sends, locked.
+-- The sends, locked, and why they fail.
 chosen as materialized (
-  select request_id from sends
-  where finished_at is null and status = 'queued'
-    and channel_id = any(array(
+  select s.request_id, 'its channel was deleted' as failure
+  from sends s
+  where s.finished_at is null and s.status = 'queued'
+    and s.channel_id = any(array(
         select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))
-  order by request_id
+  order by s.request_id
   limit $1
-  for no key update skip locked),
+  for no key update of s skip locked),
 -- The sends' next states, counted.
 written as (
   update sends s set
-    status = 'failed', failure = 'its channel was deleted',
-    finished_at = clock_timestamp(), claimed_at = null, claim_id = null,
+    status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
+    claimed_at = null, claim_id = null,
     change_number = s.change_number + 1
   from chosen
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -662,15 +848,17 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select request_id as "requestId" from written;
+select request_id as "requestId", failure as reason from written;
 
 -- find_callers: Finds the accounts and permissions of API keys by their hashes.
 select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
@@ -817,6 +1005,7 @@ effects as materialized (
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+         count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
@@ -832,7 +1021,8 @@ receipt_events as (
     (case when r.raises and r.kind = 'delivered' then r.at end, 'delivered', r.fields),
     (case when r.raises and r.kind = 'read' then r.at end, 'read', r.fields),
     (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
-    (case when not r.raises then r.at end, 'receipt', r.fields)
+    (case when (r.kind = 'complained') then r.at end, 'complained', r.fields),
+    (case when not r.raises and not (r.kind = 'complained') then r.at end, 'receipt', r.fields)
   ) as e (at, event, fields)
   where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
@@ -858,20 +1048,28 @@ written as (
     delivery_at = case when c.new_state is not null then c.at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
     change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0)
+        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int
   from ended e left join changes c using (request_id)
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+<<<<<<< HEAD
     s.next_attempt_at, e.confirms,
     s.change_number, s.attempt as attempts, s.conversation_id,
+=======
+    s.next_attempt_at, e.settles,
+    s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
+>>>>>>> w/suppress
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         case when m.type = 'message.complained' then m.status end,
+         case when m.type = 'message.complained' then m.delivery end,
          greatest(clock_timestamp(), case when m.sequence > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.id and earlier.request_id = m.request_id
@@ -884,8 +1082,14 @@ announced as (
       select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
+<<<<<<< HEAD
         (1, case when r.confirms then 'message.sent' end),
         (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
+=======
+        (1, case when r.settles then 'message.sent' end),
+        (2, case when r.raises or r.is_recorded and (r.kind = 'complained')
+                 then 'message.' || r.kind end)) made (part, type)
+>>>>>>> w/suppress
       where made.type is not null
       union all
       select e.request_id, 0, 0, 'message.' || e.status, null, null
@@ -921,7 +1125,8 @@ select request_id as "requestId", case when status = 'queued' then next_attempt_
          'confirm', confirms,
          'effects',
          coalesce((
-           select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+           select json_agg(json_build_object('event', case when r.raises or (r.kind = 'complained')
+                                             then r.kind else 'receipt' end,
                                'isRaised', r.raises, 'fields', r.fields) order by r.ord)
            from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts,
        case when written.endpoint_ids is not null then
@@ -1138,6 +1343,17 @@ select available.id as "channelId",
 from available left join chosen using (id) left join moved using (id)
 group by available.id, available.at, available.permits, available.first_at, available.by_rate, available.by_breaker,
          available.breaker_open_until, moved.next_call_at;
+
+-- import_suppressions: Adds a page of imported entries, but those that are there.
+-- $1: the account; $2: their ids; $3: the kinds of the contacts; $4: the contacts; $5: the channels; $6: why.
+with added as (
+  insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
+  select given.id, $1, given.type, given.value, given.channel_id, 'manual', given.reason
+  from unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::text[])
+    as given (id, type, value, channel_id, reason)
+  on conflict do nothing
+  returning 1)
+select count(*)::int as added from added;
 
 -- insert_batch: Accepts a batch of sends, all or none.
 -- $1: the sends; $2: the hash of their key; $3: the fingerprint of their request; $4: its id; $5: until when.
@@ -1480,6 +1696,15 @@ order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
   behind is not null as "isBehind";
 
+-- list_suppressions: Lists an account's entries page by page, oldest first.
+-- $1: the account; $2: after this entry; $3: how many.
+select e.id as "suppressionId", e.contact_type as "contactType",
+  case when e.erased_at is null then e.contact_value end as "contactValue",
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
+from suppressions e
+where e.account_id = $1 and e.id > $2
+order by e.id limit $3;
+
 -- lock_channels: Locks the channels whose permits are about to be granted.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
 
@@ -1566,7 +1791,7 @@ order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
   behind is not null as "isBehind";
 
--- move_given_sends: Moves given scheduled sends, of a deleted channel, to the others, where they fail.
+-- move_given_sends: Moves given scheduled sends to the others, where they fail.
 with
 -- The scheduled sends to move, locked.
 chosen as materialized (
@@ -1777,7 +2002,8 @@ select request_id as "requestId", channel_id as "channelId"
 from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]);
 
 -- reclaim_sends: Repeats claim_sends after a lost answer. Waits for sends that the first one may still be claiming.
--- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
+-- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send; $5: the key of the
+-- hashes of erased contacts.
 with
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
 candidates as materialized (
@@ -1785,6 +2011,20 @@ candidates as materialized (
   where s.request_id = any((select $1::uuid[])::uuid[])
     and ((s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
       and not coalesce(s.expires_at <= clock_timestamp(), false)
+          and not (case when (select exists (select from suppressions)) then
+                (select e.cause from suppressions e
+                 where e.account_id = s.account_id
+                   and e.contact_value = any(
+                     case when (select exists (
+                          select from suppressions where erased_at is not null)) then
+                       array[s.contact_value,
+                             'erased:' || encode(sha256(
+                               substring($5::bytea from 65)
+                                 || sha256(substring($5::bytea for 64)
+                                   || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
+                     else array[s.contact_value] end)
+                   and (e.channel_id is null or e.channel_id = s.channel_id)
+                 limit 1) end is not null)
           and (select alive_until > clock_timestamp() from workers where name = $2))
          or (s.status = 'sending' and s.claim_id = $3))
   order by s.request_id
@@ -1909,8 +2149,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -1996,8 +2238,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -2140,6 +2384,7 @@ effects as materialized (
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+         count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
@@ -2155,7 +2400,8 @@ receipt_events as (
     (case when r.raises and r.kind = 'delivered' then r.at end, 'delivered', r.fields),
     (case when r.raises and r.kind = 'read' then r.at end, 'read', r.fields),
     (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
-    (case when not r.raises then r.at end, 'receipt', r.fields)
+    (case when (r.kind = 'complained') then r.at end, 'complained', r.fields),
+    (case when not r.raises and not (r.kind = 'complained') then r.at end, 'receipt', r.fields)
   ) as e (at, event, fields)
   where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
@@ -2182,22 +2428,30 @@ written as (
     delivery_at = case when c.new_state is not null then c.at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
     change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0)
+        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int
   from ended e left join changes c using (request_id)
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
     s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, e.ended_at) as retried_at,
+<<<<<<< HEAD
     e.confirms,
     s.change_number, s.attempt as attempts, s.conversation_id,
+=======
+    e.settles,
+    s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
+>>>>>>> w/suppress
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         case when m.type = 'message.complained' then m.status end,
+         case when m.type = 'message.complained' then m.delivery end,
          greatest(clock_timestamp(), case when m.sequence > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.id and earlier.request_id = m.request_id
@@ -2210,8 +2464,14 @@ announced as (
       select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
+<<<<<<< HEAD
         (1, case when r.confirms then 'message.sent' end),
         (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
+=======
+        (1, case when r.settles then 'message.sent' end),
+        (2, case when r.raises or r.is_recorded and (r.kind = 'complained')
+                 then 'message.' || r.kind end)) made (part, type)
+>>>>>>> w/suppress
       where made.type is not null
       union all
       select e.request_id, 0, 0, 'message.' || e.status, null, e.record->>'providerCode'
@@ -2267,7 +2527,8 @@ select request_id as "requestId", case when status = 'queued' then retried_at en
                 'confirm', confirms,
                 'effects',
                 coalesce((
-                  select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+                  select json_agg(json_build_object('event', case when r.raises or (r.kind = 'complained')
+                                                    then r.kind else 'receipt' end,
                                       'isRaised', r.raises, 'fields', r.fields) order by r.ord)
                   from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts
 from written
@@ -2375,6 +2636,7 @@ effects as materialized (
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+         count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
@@ -2390,7 +2652,8 @@ receipt_events as (
     (case when r.raises and r.kind = 'delivered' then r.at end, 'delivered', r.fields),
     (case when r.raises and r.kind = 'read' then r.at end, 'read', r.fields),
     (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
-    (case when not r.raises then r.at end, 'receipt', r.fields)
+    (case when (r.kind = 'complained') then r.at end, 'complained', r.fields),
+    (case when not r.raises and not (r.kind = 'complained') then r.at end, 'receipt', r.fields)
   ) as e (at, event, fields)
   where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
@@ -2445,22 +2708,36 @@ written as (
     delivery = coalesce(c.new_state, c.delivery),
     delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
+<<<<<<< HEAD
     change_number = s.change_number + case when c.confirmed then 1 else 0 end
         + coalesce(cardinality(c.new_states), 0)
+=======
+    change_number = s.change_number + case when c.settled then 1 else 0 end
+        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int
+>>>>>>> w/suppress
   from changes c
   where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
   returning
     s.request_id, s.status, s.lane, s.seq,
+<<<<<<< HEAD
     c.confirmed and c.status = 'queued' as ends_now,
     c.confirmed or c.new_state is not null as is_changed,
     s.change_number, s.attempt as attempts, s.conversation_id,
+=======
+    c.settled and c.status = 'queued' as ends_now,
+    c.settled or c.new_state is not null or c.complaints > 0 as is_changed,
+    s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
+>>>>>>> w/suppress
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         case when m.type = 'message.complained' then m.status end,
+         case when m.type = 'message.complained' then m.delivery end,
          greatest(clock_timestamp(), case when m.sequence > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.id and earlier.request_id = m.request_id
@@ -2473,8 +2750,14 @@ announced as (
       select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
+<<<<<<< HEAD
         (1, case when r.confirms then 'message.sent' end),
         (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
+=======
+        (1, case when r.settles then 'message.sent' end),
+        (2, case when r.raises or r.is_recorded and (r.kind = 'complained')
+                 then 'message.' || r.kind end)) made (part, type)
+>>>>>>> w/suppress
       where made.type is not null) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
@@ -2504,7 +2787,8 @@ select r.ord, r.channel_id as "channelId",
             when r.confirms or r.raises then 'applied'
             else 'told' end as result,
        case when r.is_recorded then
-         json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+         json_build_object('event', case when r.raises or (r.kind = 'complained')
+                                         then r.kind else 'receipt' end,
                            'isRaised', r.raises, 'fields', r.fields) end as effect,
        r.confirms,
        case when r.confirms and r.status = 'queued' then
@@ -2560,7 +2844,42 @@ behind as (
 select "endpointId", "requestId", sequence, "nextTryAt", "lagSeconds" from recorded;
 
 -- refusals: Finds why sends could not be claimed, and when they can be.
-select s.request_id as "requestId",
+-- $1: the sends; $2: the key of the hashes of erased contacts.
+with
+-- The sends, and whether they have to fail.
+asked as (
+  select s.*, s.status = 'queued' and (case when (select exists (select from suppressions)) then
+        (select e.cause from suppressions e
+         where e.account_id = s.account_id
+           and e.contact_value = any(
+             case when (select exists (
+                  select from suppressions where erased_at is not null)) then
+               array[s.contact_value,
+                     'erased:' || encode(sha256(
+                       substring($2::bytea from 65)
+                         || sha256(substring($2::bytea for 64)
+                           || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
+             else array[s.contact_value] end)
+           and (e.channel_id is null or e.channel_id = s.channel_id)
+         limit 1) end is not null) as is_suppressed
+  from sends s
+  where s.request_id = any((select $1::uuid[])::uuid[])),
+-- Whether they need a permit, and the time until the wake-up by the one they have.
+permit as (
+  select s.request_id, limited.is_needed,
+         case when limited.is_needed then
+           (select ceil(greatest(
+              0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+            from permits p
+            where p.request_id = s.request_id and p.attempt = s.attempt + 1
+              and p.valid_until > clock_timestamp()
+              and (p.is_probe or channels.breaker_open_until is null)) end as in_ms
+  from asked s join channels on channels.id = s.channel_id
+    cross join lateral (
+      select (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+         or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+        as is_needed) limited)
+select request_id as "requestId", s.is_suppressed as "isSuppressed",
        s.finished_at is not null or (s.status = 'queued' and coalesce((
            select true from sends earlier
            where earlier.lane = s.lane and earlier.seq < s.seq
@@ -2581,24 +2900,10 @@ select s.request_id as "requestId",
              select true from sends earlier
              where earlier.lane = s.lane and earlier.seq < s.seq
                and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-             limit 1), false) and s.next_attempt_at <= clock_timestamp() and permit.is_missing then channels.id
+             limit 1), false) and s.next_attempt_at <= clock_timestamp() and permit.is_needed and permit.in_ms is null
+         then channels.id
        end as "waitsForPermitOf"
-from sends s join channels on channels.id = s.channel_id
-  cross join lateral (
-    select its.*, its.is_needed and its.in_ms is null as is_missing
-    from (
-      select limited.is_needed, case when limited.is_needed then
-               (select ceil(greatest(
-                  0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
-                from permits p
-                where p.request_id = s.request_id and p.attempt = s.attempt + 1
-                  and p.valid_until > clock_timestamp()
-                  and (p.is_probe or channels.breaker_open_until is null)) end as in_ms
-      from (
-        select (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
-           or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
-          as is_needed) limited) its) permit
-where s.request_id = any((select $1::uuid[])::uuid[]);
+from asked s join channels on channels.id = s.channel_id join permit using (request_id);
 
 -- release_endpoints: Ends claims of endpoints.
 with
@@ -2626,6 +2931,29 @@ from (
 where e.id = lost.id
 returning e.id as "endpointId";
 
+-- remove_suppressed_contact: Removes the entry of a contact and a channel.
+-- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel.
+delete from suppressions e where e.account_id = $1::uuid
+  and e.contact_value = any(
+    case when (select exists (
+         select from suppressions where erased_at is not null)) then
+      array[$2::text,
+            'erased:' || encode(sha256(
+              substring($3::bytea from 65)
+                || sha256(substring($3::bytea for 64)
+                  || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')]
+    else array[$2::text] end)
+  and e.channel_id is not distinct from $4::uuid
+returning e.id as "suppressionId", e.contact_type as "contactType",
+  case when e.erased_at is null then e.contact_value end as "contactValue",
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt";
+
+-- remove_suppression: Removes an entry by its id.
+delete from suppressions e where e.id = $2 and e.account_id = $1
+returning e.id as "suppressionId", e.contact_type as "contactType",
+  case when e.erased_at is null then e.contact_value end as "contactValue",
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt";
+
 -- replay_send: Queues a failed or uncertain send again.
 with
 -- The sends to replay, locked.
@@ -2637,6 +2965,15 @@ chosen as materialized (
           or exists (select from media m where m.request_id = s.request_id))
      and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
   for no key update of s),
+-- Those to suppressed contacts are failed, also if they would wait.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from chosen c
+  where (select exists (select from suppressions)) and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)),
 -- When each falls due, and its last attempt.
 due as (
   select s.request_id, s.channel_id,
@@ -2696,8 +3033,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -2759,6 +3098,15 @@ chosen as materialized (
            when ((s.attempt_record is null and s.failure = 'expired') or
               coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end is null
   order by s.seq limit $12 for no key update of s skip locked),
+-- Those to suppressed contacts are failed, also if they would wait.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from chosen c
+  where (select exists (select from suppressions)) and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)),
 -- When each falls due, and its last attempt.
 due as (
   select s.request_id, s.channel_id,
@@ -2818,8 +3166,10 @@ written as (
 -- The callbacks.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
@@ -2928,6 +3278,15 @@ keyed as (
 -- Those without a key, and those that got theirs.
 admitted as (
   select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
+-- Those to suppressed contacts fail before their time.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from (select "accountId" as account_id, contact->>'value' as contact_value from admitted) c
+  where (select exists (select from suppressions)) and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)),
 -- In the order in which they were given.
 recorded as (
   insert into scheduled_sends (
@@ -2975,6 +3334,15 @@ keyed as (
 -- Those without a key, and those that got theirs.
 admitted as (
   select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
+-- Those to suppressed contacts fail before their time.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from (select "accountId" as account_id, contact->>'value' as contact_value from admitted) c
+  where (select exists (select from suppressions)) and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)),
 -- In the order in which they were given.
 recorded as (
   insert into scheduled_sends (
@@ -3033,6 +3401,98 @@ from (
     from (select request_id, status, seq from sends earlier
           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
           order by seq limit 100) earlier) ahead;
+
+-- suppress_contacts: Suppresses the contacts of sends after a bounce, a complaint or an opt-out, as their channels allow it.
+with
+-- What was said of each send.
+given as materialized (
+  select * from json_to_recordset($1) as
+    (id uuid, "requestId" uuid, "channelIds" uuid[], cause text, reason text)),
+-- The new entries, in the order of contacts, so that two statements can't deadlock.
+added as (
+  insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
+  select g.id, s.account_id, s.contact_type, s.contact_value,
+         case when g.cause = 'opt_out' then s.channel_id end, g.cause, g.reason, s.request_id
+  from given g
+    cross join lateral (
+      select * from sends
+      where sends.request_id = g."requestId" and sends.channel_id = any(g."channelIds") limit 1) s
+    join channels on channels.id = s.channel_id
+  where not s.contact_value = 'erased' and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
+  order by s.account_id, s.contact_value
+  on conflict do nothing
+  returning id, account_id, contact_value),
+-- Their waiting sends are to be failed.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select account_id, contact_value from added)
+select id from added;
+
+-- suppressed_sends: Finds the waiting sends of suppressed contacts.
+-- $1: the checks; $2: the key of the hashes of erased contacts.
+with
+-- The checks.
+chosen as materialized (
+  (select account_id, contact_value from suppression_checks
+   where id = any((select $1::bigint[])::bigint[]))),
+-- Sends that have not ended, of contacts.
+of_contacts as (
+  select s.request_id, s.status, s.account_id, s.channel_id, s.contact_value
+  from chosen c cross join lateral (
+    select * from sends where sends.contact_value = c.contact_value offset 0) s
+  where c.contact_value is not null and s.account_id = c.account_id and s.finished_at is null),
+-- The same of whole accounts.
+of_accounts as (
+  select s.request_id, s.status, s.account_id, s.channel_id, s.contact_value
+  from (select distinct account_id from chosen where contact_value is null) c
+    join channels on channels.account_id = c.account_id
+    cross join lateral (
+      select * from sends where sends.channel_id = channels.id and sends.finished_at is null offset 0) s),
+-- Scheduled ones.
+scheduled as (
+  select s.request_id, 'scheduled', s.account_id, s.channel_id, s.contact_value
+  from chosen c cross join lateral (
+    select * from scheduled_sends where scheduled_sends.contact_value = c.contact_value offset 0) s
+  where c.contact_value is not null and s.account_id = c.account_id
+  union all
+  select s.request_id, 'scheduled', s.account_id, s.channel_id, s.contact_value
+  from (select distinct account_id from chosen where contact_value is null) c cross join lateral (
+    select * from scheduled_sends where scheduled_sends.account_id = c.account_id offset 0) s)
+select s.request_id as "requestId", s.status
+from (select * from of_contacts union all select * from of_accounts union all select * from scheduled) s
+where (case when (select exists (select from suppressions)) then
+      (select e.cause from suppressions e
+       where e.account_id = s.account_id
+         and e.contact_value = any(
+           case when (select exists (
+                select from suppressions where erased_at is not null)) then
+             array[s.contact_value,
+                   'erased:' || encode(sha256(
+                     substring($2::bytea from 65)
+                       || sha256(substring($2::bytea for 64)
+                         || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
+           else array[s.contact_value] end)
+         and (e.channel_id is null or e.channel_id = s.channel_id)
+       limit 1) end is not null)
+limit 1000;
+
+-- suppressions_of_contact: Lists the entries of one contact.
+-- $1: the account; $2: the contact; $3: the key of hashes.
+select e.id as "suppressionId", e.contact_type as "contactType",
+  case when e.erased_at is null then e.contact_value end as "contactValue",
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
+from suppressions e
+where e.account_id = $1::uuid
+  and e.contact_value = any(
+    case when (select exists (
+         select from suppressions where erased_at is not null)) then
+      array[$2::text,
+            'erased:' || encode(sha256(
+              substring($3::bytea from 65)
+                || sha256(substring($3::bytea for 64)
+                  || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')]
+    else array[$2::text] end)
+order by e.id;
 
 -- take_idempotency_key: Stores the Idempotency-Key of a request that is no send, unless it is taken.
 -- $1: the hash of the key; $2: that of the request; $3: what the request made.

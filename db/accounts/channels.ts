@@ -2,6 +2,7 @@ import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
 import type { Ordering } from '../../src/core/lane.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { type ProviderName, providerNames, providerRules } from '../../src/core/providers/index.ts'
+import type { AutoCause } from '../../src/core/suppression.ts'
 import { type Database, inTransaction } from '../client.ts'
 import { channels } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -70,6 +71,8 @@ export interface ChannelFields {
   rateCalls?: number | null
   rateSeconds?: number | null
   maxInFlight?: number | null
+  /** The causes that suppress contacts by themselves; null for all. */
+  autoSuppress?: AutoCause[] | null
   /** Whether its provider should send a receipt for each message. */
   expectsReceipts?: boolean
 }
@@ -150,6 +153,7 @@ export function listChannels(db: Database, accountId: string) {
       rateCalls: channels.rateCalls,
       rateSeconds: channels.rateSeconds,
       maxInFlight: channels.maxInFlight,
+      autoSuppress: channels.autoSuppress,
       breakerOpenUntil: channels.breakerOpenUntil,
       heldAt: channels.heldAt,
       heldReason: channels.heldReason,

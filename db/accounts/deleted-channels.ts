@@ -17,7 +17,7 @@ const failWaitingStatement = failQueued(
   {
     failure: `'${ownReasons.channelDeleted}'`,
     which: sqlText`
-      channel_id = any(array(
+      s.channel_id = any(array(
         select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))`,
   },
 )
@@ -26,7 +26,7 @@ const failWaitingStatement = failQueued(
  * Fails waiting sends of deleted channels: sends that were accepted while their channel was being deleted, and sends that went
  * back to the queue since.
  */
-export const failSendsOfDeletedChannels = (db: Database, limit: number): Promise<string[]> =>
+export const failSendsOfDeletedChannels = (db: Database, limit: number) =>
   failWaitingStatement(db, [limit, null])
 
 /**

@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import { addChecks } from '../claim-rule.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { isUnfinished } from '../lane-rule.ts'
 import { media } from '../schema.ts'
@@ -170,6 +171,10 @@ const recordedInTime = sqlText`
 const recordingScheduled = sqlText`
   ${given},
   ${admitted},
+  -- Those to suppressed contacts fail before their time.
+  checked as (
+    ${addChecks(sqlText`
+      (select "accountId" as account_id, contact->>'value' as contact_value from admitted)`)}),
   -- In the order in which they were given.
   recorded as (
     insert into scheduled_sends (

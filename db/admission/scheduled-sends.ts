@@ -1,4 +1,4 @@
-import { type Database, inTransaction } from '../client.ts'
+import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { ordered, type RecordedSend, returned } from './accepts.ts'
 import { columnNames, columnValues, fieldsOfScheduled } from './new-send.ts'
@@ -79,18 +79,26 @@ const findOfChannelStatement = prepared<{ requestId: string }>(
 
 const moveGivenStatement = prepared<RecordedSend>(
   'move_given_sends',
-  'Moves given scheduled sends, of a deleted channel, to the others, where they fail.',
+  'Moves given scheduled sends to the others, where they fail.',
   moving(sqlText`
     select * from scheduled_sends
     where ${isGiven('request_id')}
     for update skip locked`),
 )
 
+/** Moves scheduled sends to the others before their time, so that they can fail. */
+export async function moveGivenSends(
+  db: Database | Transaction,
+  requestIds: readonly string[],
+): Promise<void> {
+  await moveGivenStatement(db, [requestIds])
+}
+
 /** Moves the scheduled sends of a deleted channel to the others, where they fail, so many at a time. */
 export async function moveSendsOfDeleted(db: Database, channelId: string, pageSize: number): Promise<void> {
   const ids = (await findOfChannelStatement(db, [channelId])).map(({ requestId }) => requestId)
   for (let first = 0; first < ids.length; first += pageSize)
-    await moveGivenStatement(db, [ids.slice(first, first + pageSize)])
+    await moveGivenSends(db, ids.slice(first, first + pageSize))
 }
 
 const nextDueStatement = prepared<{ inMs: number }>(

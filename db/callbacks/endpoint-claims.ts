@@ -73,7 +73,8 @@ const dueCallbacks = sqlText`
              'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
              'channelId', s.channel_id, 'messageType', s.message_type, 'reference', s.reference,
              'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
-             'providerAt', c.provider_at, 'providerCode', c.provider_code, 'tried', c.tried,
+             'providerAt', c.provider_at, 'providerCode', c.provider_code,
+             'status', c.status, 'delivery', c.delivery, 'tried', c.tried,
              'triedBeforeResend', c.tried_before_resend))
     from (
       select * from callbacks c

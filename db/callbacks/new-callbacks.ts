@@ -1,4 +1,5 @@
 import { isUnfinished } from '../lane-rule.ts'
+import { isComplaint } from '../receipt-rule.ts'
 import { sqlText } from '../statement.ts'
 
 /** How a statement counts the changes that it makes of sends `s`, and announces them (docs/decisions/0049-callbacks.md). */
@@ -30,7 +31,9 @@ const columnsOfOne = (type: string, providerCode: string, isChange = '') => sqlT
      where e.account_id = s.account_id
        and ${takes(type)}) end as endpoint_ids`
 
-const columns = `endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at`
+const columns = sqlText`
+  endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+next_try_at`
 
 /** SQL of when a callback of a send is due: with those before it that are tried again later (db/callbacks/record-tries.ts). */
 const dueAt = (endpointId: string, requestId: string, sequence: string) => sqlText`
@@ -43,6 +46,7 @@ const insertOne = sqlText`
   insert into callbacks (
     ${columns})
   select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
          ${dueAt('e.endpoint_id', 'w.request_id', 'w.change_number')}
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where ${anyEndpoint}`
@@ -63,7 +67,7 @@ export const endOnly = (providerCode: string): Changes => ({
 
 /** SQL of the columns of a written send that may have changed several times at once. */
 const columnsOfMany = sqlText`
-  s.change_number, s.attempt as attempts, s.conversation_id,
+  s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
   case when ${anyEndpoint} then
     (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids`
 
@@ -73,7 +77,8 @@ const madeByReceipts = sqlText`
          r.fields->>'providerCode' as provider_code
   from effects r cross join lateral (values
     (1, case when r.confirms then 'message.sent' end),
-    (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
+    (2, case when r.raises or r.is_recorded and ${isComplaint}
+             then 'message.' || r.kind end)) made (part, type)
   where made.type is not null`
 
 /** Their numbers end with the one in the row. */
@@ -81,6 +86,8 @@ const insertMany = (...made: string[]) => sqlText`
   insert into callbacks (
     ${columns})
   select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         case when m.type = 'message.complained' then m.status end,
+         case when m.type = 'message.complained' then m.delivery end,
          ${dueAt('e.id', 'm.request_id', 'm.sequence')}
   from (
     select w.*, made.type, made.provider_at, made.provider_code,
@@ -93,7 +100,7 @@ const insertMany = (...made: string[]) => sqlText`
 
 const receiptCount = (own: string) => sqlText`
   case when ${own} then 1 else 0 end
-    + coalesce(cardinality(c.new_states), 0)`
+    + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int`
 
 /** What receipts changed, by the sends' `changes` `c` (db/receipt-rule.ts). */
 export const receiptChanges: Changes = {

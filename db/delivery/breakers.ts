@@ -1,7 +1,7 @@
 import { breakerFirstSeconds, breakerLongestSeconds } from '../../src/core/delivery-times.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { failQueued } from './fail-queued.ts'
+import { type FailedSend, failQueued } from './fail-queued.ts'
 
 const opening = (table: 'channels' | 'endpoints') => sqlText`
     update ${table}
@@ -78,10 +78,10 @@ const failWaitingStatement = failQueued(
   'fail_waiting',
   'Fails sends of a channel that have been due for too long while its provider kept failing.',
   {
-    failure: '$4',
+    failure: '$4::text',
     which: sqlText`
-      channel_id = $2
-      and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+      s.channel_id = $2
+      and s.next_attempt_at < clock_timestamp() - $3 * interval '1 s'
       and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
     parameters: '; $2: the channel; $3: how many seconds are too long; $4: the reason',
   },
@@ -91,7 +91,7 @@ const failWaitingStatement = failQueued(
 export function failWaiting(
   db: Database,
   which: { channelId: string; longerThanSeconds: number; reason: string; limit: number },
-): Promise<string[]> {
+): Promise<FailedSend[]> {
   const { channelId, longerThanSeconds, reason, limit } = which
   return failWaitingStatement(db, [limit, channelId, longerThanSeconds, reason])
 }

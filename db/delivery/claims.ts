@@ -3,7 +3,7 @@ import type { Message } from '../../src/core/message.ts'
 import { newId } from '../../src/core/new-id.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
-import { isFree, isLimited, isReady } from '../claim-rule.ts'
+import { isFree, isLimited, isReady, isSuppressed } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
@@ -56,13 +56,15 @@ const untilMs = (moment: string) => sqlText`
  * @param lock SQL for sends that another statement has locked.
  */
 const claim = (lock: string) => sqlText`
-  -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
+  -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send; $5: the key of the
+  -- hashes of erased contacts.
   with
   -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
   candidates as materialized (
     select s.* from sends s
     where ${isGiven('s.request_id')}
       and ((${isReady()}
+            and not ${isSuppressed('$5::bytea')}
             and (select alive_until > clock_timestamp() from workers where name = $2))
            or (s.status = 'sending' and s.claim_id = $3))
     order by s.request_id
@@ -122,12 +124,14 @@ const reclaimStatement = prepared<ClaimedSend>(
 export interface Claim {
   id: string
   worker: string
+  /** Of the hashes of erased contacts (`suppressionKey`). */
+  suppressionKey: Buffer
 }
 
 /**
  * Claims those of the sends that are ready and free to go. The others are missing from the result.
  *
- * @param by the worker, and a new id for this batch.
+ * @param by the worker, a new id for this batch, and the key of hashes.
  */
 export function claimSends(db: Database, requestIds: readonly string[], by: Claim) {
   return claimStatement(db, parametersOf(requestIds, by))
@@ -143,5 +147,5 @@ export function reclaimSends(db: Database, requestIds: readonly string[], by: Cl
 
 /** Includes ids for the conversations that the claim may open. */
 function parametersOf(requestIds: readonly string[], by: Claim) {
-  return [requestIds, by.worker, by.id, requestIds.map(() => newId())]
+  return [requestIds, by.worker, by.id, requestIds.map(() => newId()), by.suppressionKey]
 }

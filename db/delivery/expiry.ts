@@ -4,8 +4,8 @@ import { failQueued } from './fail-queued.ts'
 
 const expireStatement = failQueued('expire_sends', 'Fails queued sends that have expired.', {
   failure: `'${ownReasons.expired}'`,
-  which: 'expires_at <= now()',
+  which: 's.expires_at <= now()',
 })
 
 /** Fails sends that have waited longer than their channel allows. */
-export const expireSends = (db: Database, limit: number): Promise<string[]> => expireStatement(db, [limit])
+export const expireSends = (db: Database, limit: number) => expireStatement(db, [limit])

@@ -1,14 +1,21 @@
 import { oneChange } from '../callbacks/new-callbacks.ts'
-import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { changeState } from './change-state.ts'
+
+/** A queued send that was failed. */
+export interface FailedSend {
+  requestId: string
+  reason: string
+}
 
 interface Failing {
   /** SQL of the reason. */
   failure: string
-  /** SQL condition on the unfinished sends. */
+  /** SQL condition on the unfinished sends `s`. */
   which: string
-  /** What the parameters besides `$1` are. */
+  /** SQL of what is joined to them, for the reason and the condition. */
+  join?: string
+  /** What the further parameters are. */
   parameters?: string
 }
 
@@ -18,25 +25,30 @@ interface Failing {
  *
  * @param purpose one sentence, for db/statements.sql.
  */
-export function failQueued(name: string, purpose: string, { failure, which, parameters = '' }: Failing) {
-  const statement = prepared<{ requestId: string }>(
+export function failQueued(
+  name: string,
+  purpose: string,
+  { failure, which, join = '', parameters = '' }: Failing,
+) {
+  return prepared<FailedSend>(
     name,
     purpose,
     sqlText`
       -- $1: how many${parameters}.
       with
-      -- The sends, locked.
+      -- The sends, locked, and why they fail.
       chosen as materialized (
-        select request_id from sends
-        where finished_at is null and status = 'queued'
+        select s.request_id, ${failure} as failure
+        from sends s${join}
+        where s.finished_at is null and s.status = 'queued'
           and ${which}
-        order by request_id
+        order by s.request_id
         limit $1
-        for no key update skip locked),
+        for no key update of s skip locked),
       ${changeState({
         set: {
           status: `'failed'`,
-          failure,
+          failure: 'chosen.failure',
           finishedAt: 'clock_timestamp()',
           claimedAt: 'null',
           claimId: 'null',
@@ -44,9 +56,8 @@ export function failQueued(name: string, purpose: string, { failure, which, para
         from: 'chosen',
         where: 's.request_id = chosen.request_id',
         changes: oneChange(),
+        returning: ['s.failure'],
       })}
-      select request_id as "requestId" from written`,
+      select request_id as "requestId", failure as reason from written`,
   )
-  return async (db: Database, values: unknown[]) =>
-    (await statement(db, values)).map(({ requestId }) => requestId)
 }

@@ -1,4 +1,13 @@
-import { isBehind, isDue, isExpired, isHeld, isLimited, isQueued, permitInMs } from '../claim-rule.ts'
+import {
+  isBehind,
+  isDue,
+  isExpired,
+  isHeld,
+  isLimited,
+  isQueued,
+  isSuppressed,
+  permitInMs,
+} from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
@@ -9,6 +18,8 @@ export interface Refusal {
   dueInMs: number | null
   /** Whether it has ended, or waits for an earlier send of its lane. Then the lane's head has to be looked up. */
   wakesLaneHead: boolean
+  /** Whether its contact is suppressed, so that it has to fail. */
+  isSuppressed: boolean
   /** The limited channel if it waits for a permit. */
   waitsForPermitOf: string | null
 }
@@ -23,26 +34,38 @@ const refusalsStatement = prepared<Refusal>(
   'refusals',
   'Finds why sends could not be claimed, and when they can be.',
   sqlText`
-    select s.request_id as "requestId",
+    -- $1: the sends; $2: the key of the hashes of erased contacts.
+    with
+    -- The sends, and whether they have to fail.
+    asked as (
+      select s.*, ${isQueued} and ${isSuppressed('$2::bytea')} as is_suppressed
+      from sends s
+      where ${isGiven('s.request_id')}),
+    -- Whether they need a permit, and the time until the wake-up by the one they have.
+    permit as (
+      select s.request_id, limited.is_needed,
+             case when limited.is_needed then
+               ${permitInMs} end as in_ms
+      from asked s join channels on channels.id = s.channel_id
+        cross join lateral (
+          select ${isLimited()}
+            as is_needed) limited)
+    select request_id as "requestId", s.is_suppressed as "isSuppressed",
            s.finished_at is not null or (${isQueued} and ${isBehind}) as "wakesLaneHead",
            case when ${needsOnlyTime} then
              ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
            end as "dueInMs",
-           case when ${needsOnlyTime} and ${isDue()} and permit.is_missing then channels.id
+           case when ${needsOnlyTime} and ${isDue()} and permit.is_needed and permit.in_ms is null
+             then channels.id
            end as "waitsForPermitOf"
-    from sends s join channels on channels.id = s.channel_id
-      cross join lateral (
-        select its.*, its.is_needed and its.in_ms is null as is_missing
-        from (
-          select limited.is_needed, case when limited.is_needed then
-                   ${permitInMs} end as in_ms
-          from (
-            select ${isLimited()}
-              as is_needed) limited) its) permit
-    where ${isGiven('s.request_id')}`,
+    from asked s join channels on channels.id = s.channel_id join permit using (request_id)`,
 )
 
 /** Why sends can't be claimed. Unknown sends are missing from the result. */
-export function findRefusals(db: Database, requestIds: readonly string[]): Promise<Refusal[]> {
-  return refusalsStatement(db, [requestIds])
+export function findRefusals(
+  db: Database,
+  requestIds: readonly string[],
+  suppressionKey: Buffer,
+): Promise<Refusal[]> {
+  return refusalsStatement(db, [requestIds, suppressionKey])
 }

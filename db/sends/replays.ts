@@ -1,5 +1,6 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
+import { addChecks } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { attemptInRow } from '../delivery/attempt-in-row.ts'
 import { changeState } from '../delivery/change-state.ts'
@@ -39,6 +40,9 @@ export const replaying = (chosen: string, before: string) => sqlText`
   -- The sends to replay, locked.
   chosen as materialized (
     ${chosen}),
+  -- Those to suppressed contacts are failed, also if they would wait.
+  checked as (
+    ${addChecks('chosen')}),
   -- When each falls due, and its last attempt.
   due as (
     select s.request_id, s.channel_id,

@@ -30,6 +30,7 @@ import { sendBatch } from './messages/send-batch.ts'
 import { receiveReceipt } from './receive-receipt.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
+import { suppressionRoutes } from './suppressions/manage-suppressions.ts'
 import { traceRequest } from './trace-request.ts'
 
 export type ApiApp = Hono<ApiEnv>
@@ -54,6 +55,7 @@ export function createApp(
   }
   const channels = channelRoutes(runtime, account)
   const endpoints = endpointRoutes(runtime, account, steps, timeouts)
+  const suppressions = suppressionRoutes(runtime, account)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
@@ -66,21 +68,7 @@ export function createApp(
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
   app.patch('/v1/messages/:requestId', ...moveMessage(runtime, account, steps))
   app.post('/v1/messages/:requestId/cancel', ...cancelMessage(runtime, authenticate, body))
-  app.get('/v1/channels', ...channels.list)
-  app.get('/v1/channels/:channelId', ...channels.get)
-  app.get('/v1/channels/:channelId/templates', ...channels.templates)
-  app.get('/v1/flows', ...channels.flows)
-  app.get('/v1/endpoints', ...endpoints.list)
-  app.post('/v1/endpoints', ...endpoints.create)
-  app.get('/v1/endpoints/:endpointId', ...endpoints.get)
-  app.patch('/v1/endpoints/:endpointId', ...endpoints.patch)
-  app.delete('/v1/endpoints/:endpointId', ...endpoints.remove)
-  app.post('/v1/endpoints/:endpointId/enable', ...endpoints.enable)
-  app.post('/v1/endpoints/:endpointId/disable', ...endpoints.disable)
-  app.post('/v1/endpoints/:endpointId/test', ...endpoints.test)
-  app.post('/v1/endpoints/:endpointId/rotate-secret', ...endpoints.rotate)
-  app.post('/v1/endpoints/:endpointId/resend', ...endpoints.resend)
-  app.get('/v1/endpoints/:endpointId/callbacks', ...endpoints.callbacks)
+  addAccountRoutes(app, { channels, endpoints, suppressions })
 
   app.post('/receipts/:channelId', ...receipts.post)
   app.get('/receipts/:channelId', ...receipts.check)
@@ -106,6 +94,34 @@ export function createApp(
   app.notFound((c) => answerError(c, routeNotFound(), log))
   app.onError((error, c) => answerError(c, error, log))
   return app
+}
+
+interface AccountRoutes {
+  channels: ReturnType<typeof channelRoutes>
+  endpoints: ReturnType<typeof endpointRoutes>
+  suppressions: ReturnType<typeof suppressionRoutes>
+}
+
+/** By these an account reads and changes what it has. */
+function addAccountRoutes(app: ApiApp, { channels, endpoints, suppressions }: AccountRoutes): void {
+  app.get('/v1/channels', ...channels.list)
+  app.get('/v1/channels/:channelId', ...channels.get)
+  app.get('/v1/channels/:channelId/templates', ...channels.templates)
+  app.get('/v1/flows', ...channels.flows)
+  app.get('/v1/endpoints', ...endpoints.list)
+  app.post('/v1/endpoints', ...endpoints.create)
+  app.get('/v1/endpoints/:endpointId', ...endpoints.get)
+  app.patch('/v1/endpoints/:endpointId', ...endpoints.patch)
+  app.delete('/v1/endpoints/:endpointId', ...endpoints.remove)
+  app.post('/v1/endpoints/:endpointId/enable', ...endpoints.enable)
+  app.post('/v1/endpoints/:endpointId/disable', ...endpoints.disable)
+  app.post('/v1/endpoints/:endpointId/test', ...endpoints.test)
+  app.post('/v1/endpoints/:endpointId/rotate-secret', ...endpoints.rotate)
+  app.post('/v1/endpoints/:endpointId/resend', ...endpoints.resend)
+  app.get('/v1/endpoints/:endpointId/callbacks', ...endpoints.callbacks)
+  app.get('/v1/suppressions', ...suppressions.list)
+  app.post('/v1/suppressions', ...suppressions.add)
+  app.delete('/v1/suppressions/:suppressionId', ...suppressions.remove)
 }
 
 /**

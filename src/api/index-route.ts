@@ -14,4 +14,5 @@ export const index = {
   channels: 'GET /v1/channels',
   flows: 'GET /v1/flows',
   endpoints: 'GET /v1/endpoints',
+  suppressions: 'GET /v1/suppressions',
 } as const

@@ -8,6 +8,7 @@ import { anyContact, type Contact, parseContact } from '../core/contact.ts'
 import { describeIssue, joinIssues } from '../core/issues.ts'
 import { durationMs, parsePastMoment, pastMomentWanted } from '../core/past-moment.ts'
 import { canBeRecordId } from '../core/record-id.ts'
+import { type AutoCause, autoCauses } from '../core/suppression.ts'
 import { CliError } from './answer.ts'
 
 const largestInteger = 2_147_483_647
@@ -62,6 +63,15 @@ export function pastMoment(text: string): Date {
   const at = parsePastMoment(text)
   if (at) return at
   throw new InvalidArgumentError(`Use ${pastMomentWanted}.`)
+}
+
+/** The causes that suppress contacts by themselves. */
+export function causeList(text: string): AutoCause[] | 'all' {
+  if (text === 'none') return []
+  if (text === 'all') return text
+  const named = [...new Set(text.split(',').map((name) => name.trim()))]
+  if (named.every((name): name is AutoCause => autoCauses.some((known) => known === name))) return named
+  throw new InvalidArgumentError(`Use all, none, or one or more of ${autoCauses.join(',')}.`)
 }
 
 /** A part of the reason for which sends failed. */

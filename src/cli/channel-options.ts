@@ -2,7 +2,8 @@ import { Option } from 'commander'
 import type { ChannelFields } from '../../db/accounts/channels.ts'
 import { type Ordering, orderings } from '../core/lane.ts'
 import { type OnUncertain, onUncertainWords } from '../core/outcome.ts'
-import { callRate, limit, type Rate } from './arguments.ts'
+import { type AutoCause, autoCauses } from '../core/suppression.ts'
+import { callRate, causeList, limit, type Rate } from './arguments.ts'
 
 /** The options of `channel create` and `channel update`. */
 export interface ChannelOptions {
@@ -16,11 +17,12 @@ export interface ChannelOptions {
   rate?: Rate
   /** 0 means none. */
   maxInFlight?: number
+  autoSuppress?: AutoCause[] | 'all'
 }
 
 /** Options that weren't given are left out, so that their fields stay unchanged. */
 export function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelFields> {
-  const { name, onUncertain, ordering, expireAfter, rate, maxInFlight } = options
+  const { name, onUncertain, ordering, expireAfter, rate, maxInFlight, autoSuppress } = options
   return {
     ...(name !== undefined && { name }),
     ...(onUncertain !== undefined && { onUncertain }),
@@ -28,6 +30,7 @@ export function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelField
     ...(expireAfter !== undefined && { expireAfterSeconds: expireAfter || null }),
     ...(rate !== undefined && { rateCalls: rate.calls || null, rateSeconds: rate.seconds || null }),
     ...(maxInFlight !== undefined && { maxInFlight: maxInFlight || null }),
+    ...(autoSuppress !== undefined && { autoSuppress: autoSuppress === 'all' ? null : autoSuppress }),
   }
 }
 
@@ -41,6 +44,12 @@ export const maxInFlightOption = [
   '--max-in-flight <n>',
   'at most N calls at the same time, over all workers; "none": no limit',
   limit,
+] as const
+
+export const autoSuppressOption = [
+  '--auto-suppress <causes>',
+  `suppress contacts after these: ${autoCauses.join(',')}; "none": after nothing; default: all`,
+  causeList,
 ] as const
 
 export const expireAfterOption = [

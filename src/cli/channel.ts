@@ -20,6 +20,7 @@ import { sealConfig } from '../core/sealed-config.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { existingAccount, json, name } from './arguments.ts'
 import {
+  autoSuppressOption,
   type ChannelOptions,
   expireAfterOption,
   fieldsOf,
@@ -61,6 +62,7 @@ function createCommand(channel: Command, answer: Answerer): void {
     .option(...expireAfterOption)
     .option(...rateOption)
     .option(...maxInFlightOption)
+    .option(...autoSuppressOption)
     .action((options: ChannelOptions & { account: string; provider: ProviderName }, command: Command) =>
       answer(command, async ({ db, setting }) => {
         const { provider } = options
@@ -91,6 +93,7 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option(...expireAfterOption)
     .option(...rateOption)
     .option(...maxInFlightOption)
+    .option(...autoSuppressOption)
     .action((id: string, options: Partial<ChannelOptions>, command: Command) =>
       answer(command, async ({ db, setting }) => {
         const { config } = options

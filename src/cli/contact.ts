@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
+import { eraseSuppressions } from '../../db/suppression/entries.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
+import { suppressionKey } from '../core/suppression.ts'
 import type { Answerer } from './answer.ts'
 import { contact, existingAccount } from './arguments.ts'
 
@@ -21,9 +23,11 @@ export function contactCommands(program: Command, answer: Answerer): void {
     .requiredOption('--account <id>', 'the account that the sends belong to')
     .requiredOption('--contact <value>', anyContact, contact)
     .action((options: EraseOptions, command: Command) =>
-      answer(command, async ({ db }) => {
+      answer(command, async ({ db, setting }) => {
         const accountId = await existingAccount(db, options.account)
-        const { erased, unfinished } = await eraseContact(db, { accountId, contact: options.contact })
+        const contactOf = { accountId, contact: options.contact }
+        const { erased, unfinished } = await eraseContact(db, contactOf)
+        await eraseSuppressions(db, contactOf, suppressionKey(setting('API_KEY_PEPPER')))
         return { erased, unfinished, ...(unfinished > 0 && { advice }) }
       }),
     )

@@ -6,7 +6,7 @@ import type { Database } from '../../db/client.ts'
 import { findReceivingChannels, recordReceipts } from '../../db/receipts.ts'
 import { findUnreported, type UnreportedSend } from '../../db/unreported.ts'
 import type { ProviderRules } from '../core/provider.ts'
-import { providerRules } from '../core/providers/index.ts'
+import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import type { Receipt, ReceiptRules } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { openConfig } from '../core/sealed-config.ts'
@@ -51,7 +51,7 @@ export function receiptCommands(program: Command, answer: Answerer): void {
 
 async function fetchReceipts(context: CliContext, { channel: id, since }: FetchOptions): Promise<Fetched> {
   const { db } = context
-  const { ask, close } = await askerFor(context, id)
+  const { ask, provider, close } = await askerFor(context, id)
   const total: Fetched = { asked: 0, changed: 0 }
   const limit = pLimit(callsAtOnce)
   try {
@@ -61,7 +61,7 @@ async function fetchReceipts(context: CliContext, { channel: id, since }: FetchO
       total.asked += page.length
       total.changed += await record(
         db,
-        id,
+        { id, provider },
         receipts.filter((receipt) => receipt !== undefined),
       )
       after = page.at(-1)?.requestId ?? after
@@ -72,13 +72,18 @@ async function fetchReceipts(context: CliContext, { channel: id, since }: FetchO
   }
 }
 
-async function record(db: Database, channelId: string, receipts: readonly Receipt[]): Promise<number> {
+async function record(
+  db: Database,
+  { id, provider }: { id: string; provider: ProviderName },
+  receipts: readonly Receipt[],
+): Promise<number> {
   if (receipts.length === 0) return 0
-  const rows = receipts.map((receipt) => rowOf({ receipt, channelIds: [channelId] }))
+  const rows = receipts.map((receipt) => rowOf({ receipt, channelIds: [id] }, provider))
   return (await recordReceipts(db, rows)).filter(({ result }) => result === 'applied').length
 }
 
 interface Asker {
+  provider: ProviderName
   /** Asks the provider for one message's state; undefined if it doesn't know the message any more. */
   ask(send: UnreportedSend): Promise<Receipt | undefined>
   close(): Promise<void>
@@ -105,6 +110,7 @@ async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker>
       `${channel.provider} ${what}; run the command again later: it asks only for what is still unknown`,
     )
   return {
+    provider: channel.provider,
     async ask({ requestId, providerMessageId }) {
       const { url, headers } = fetching.requestFor(providerMessageId, config)
       const { statusCode, text } = await get(url, headers, dispatcher).catch((error: { code?: string }) => {

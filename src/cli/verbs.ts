@@ -56,6 +56,10 @@ export const verbs: Record<string, Verb> = {
     description: 'callbacks: the calls to endpoints',
     load: async () => (await import('./callback.ts')).callbackCommands,
   },
+  suppression: {
+    description: 'contacts that get nothing from an account',
+    load: async () => (await import('./suppression.ts')).suppressionCommands,
+  },
   trace: {
     description: "show a send's status and timeline, and explain them",
     load: async () => (await import('./trace.ts')).traceCommand,

@@ -1,7 +1,15 @@
 import { callbackStates } from './callback.ts'
 import { isLongerThan, isStorable } from './characters.ts'
+import { anyContact, parseContact } from './contact.ts'
 import { type Place, placesOf } from './list-place.ts'
-import { afterParameter, limitParameter, oneOf, type QueryParameter, queryReader } from './query.ts'
+import {
+  afterParameter,
+  limitParameter,
+  oneOf,
+  parsedText,
+  type QueryParameter,
+  queryReader,
+} from './query.ts'
 import { canBeRecordId } from './record-id.ts'
 
 const maxTemplateName = 512
@@ -24,6 +32,13 @@ const stateParameter = {
   state: { schema: oneOf(callbackStates), what: 'Only callbacks in this state.' },
 }
 
+const contactParameter = {
+  contact: {
+    schema: parsedText(parseContact, `has to be ${anyContact}`),
+    what: 'Only entries of this contact. A `+` has to be written as `%2B`, or left out.',
+  },
+}
+
 /** The lists of what an account has, by their names in the answers: their parameters, and how `next` is written. */
 export const accountLists = {
   channels: list('channels'),
@@ -31,4 +46,5 @@ export const accountLists = {
   flows: list('flows'),
   endpoints: list('endpoints'),
   callbacks: list('callbacks', isWebhookId, stateParameter),
+  suppressions: list('suppressions', canBeRecordId, contactParameter),
 }

@@ -1,6 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-export const permissions = ['messages:send', 'messages:read', 'endpoints:manage'] as const
+export const permissions = [
+  'messages:send',
+  'messages:read',
+  'endpoints:manage',
+  'suppressions:manage',
+] as const
 export type Permission = (typeof permissions)[number]
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

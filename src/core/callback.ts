@@ -17,7 +17,14 @@ export const sendChanges = {
   'message.delivered': { status: 'sent', delivery: 'delivered' },
   'message.read': { status: 'sent', delivery: 'read' },
   'message.undelivered': { status: 'sent', delivery: 'undelivered' },
-} as const satisfies Record<string, { status: SendStatus; delivery: DeliveryState | null }>
+  /** Changes neither, so its callback has them by then. */
+  'message.complained': undefined,
+} as const satisfies Record<string, StateThen | undefined>
+
+interface StateThen {
+  status: SendStatus
+  delivery: DeliveryState | null
+}
 
 export type SendChange = keyof typeof sendChanges
 export const sendChangeTypes = Object.keys(sendChanges) as SendChange[]
@@ -48,6 +55,9 @@ export interface CallbackContent {
   attempts: number
   providerAt: string | null
   providerCode: string | null
+  /** Of the send by then, where the type doesn't imply them. */
+  status: SendStatus | null
+  delivery: DeliveryState | null
 }
 
 /** The id by which a receiver recognises a repeat. Standard Webhooks allows no dot in it. */
@@ -63,9 +73,10 @@ export function callbackBody(callback: CallbackContent): string {
 function dataOf(callback: CallbackContent) {
   if (callback.type === testType) return { endpointId: callback.endpointId }
   const { requestId, reference, sequence, channelId, messageType, flowId, conversationId } = callback
-  const { attempts, providerAt, providerCode } = callback
+  const { attempts, providerAt, providerCode, status, delivery } = callback
+  const stateThen = sendChanges[callback.type] ?? { status, delivery }
   return {
-    ...{ requestId, reference, sequence, ...sendChanges[callback.type], channelId, messageType, flowId },
+    ...{ requestId, reference, sequence, ...stateThen, channelId, messageType, flowId },
     ...{ conversationId, attempts, providerAt, providerCode },
   }
 }

@@ -1,10 +1,13 @@
 import { lastAttempt, ownReasons } from './own-reasons.ts'
+import type { AutoCause } from './suppression.ts'
 
 /** A provider's status and code, as far as it gave them. Stored in the timeline: never content or credentials. */
 export interface ProviderAnswer {
   providerStatus?: number | undefined
   /** Of a failure; or of an accepted message, for example one that the provider holds back. */
   providerCode?: string | undefined
+  /** Why its contact is suppressed, or null for not at all, where the code alone doesn't say it (ProviderRules.suppressingCodes). */
+  suppresses?: AutoCause | null | undefined
 }
 
 /**

@@ -3,6 +3,7 @@ import type { ContactType } from './contact.ts'
 import type { MediaType, MessageType, TemplateVariable } from './message.ts'
 import type { OnUncertain, ProviderAnswer } from './outcome.ts'
 import type { ReceiptRules } from './receipt.ts'
+import type { SuppressingCodes } from './suppression.ts'
 
 /** The rules for a provider's templates, registered or not. */
 export interface TemplateRules {
@@ -59,6 +60,8 @@ export interface ProviderRules {
   retryDelaysOf?(config: unknown): readonly number[] | undefined
   /** The meaning of a failed answer, by its code or else its status: a clause for support staff. */
   meaningOf(answer: ProviderAnswer): string | undefined
+  /** The codes of answers and receipts after which a contact is suppressed. */
+  suppressingCodes?: SuppressingCodes
   /** How its receipts come by HTTP. Without it, a channel takes none. */
   receipts?: ReceiptRules
   /** Strict: an unknown field is an error. The output is sealed and stored. */

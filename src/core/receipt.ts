@@ -1,5 +1,6 @@
 import type { ContactType } from './contact.ts'
 import { tidyText } from './outcome.ts'
+import type { AutoCause } from './suppression.ts'
 import type { EventFields } from './timeline-events.ts'
 
 /** What is known of a sent message by its receipts. */
@@ -8,8 +9,8 @@ export type DeliveryState = (typeof deliveryStates)[number]
 
 /** What a receipt says about a message: the provider has it, the contact got it, read it, or won't get it. */
 export const receiptKinds = ['accepted', ...deliveryStates] as const
-/** `told` says nothing of that: it is recorded, and changes nothing. */
-export type ReceiptKind = (typeof receiptKinds)[number] | 'told'
+/** The others leave the state as it is: the contact `complained`, or a text of the provider is only `told`. */
+export type ReceiptKind = (typeof receiptKinds)[number] | 'complained' | 'told'
 
 /**
  * The delivery states of each kind of contact, the lowest first: a state changes only to a higher one. A phone may be one of
@@ -30,6 +31,8 @@ export interface Receipt extends ReceiptFields {
   /** Further ids that it may be about, in their order. The first one of a send of the channel counts. */
   otherRequestIds?: readonly string[]
   kind: ReceiptKind
+  /** Why its contact is suppressed, or null for not at all, where the code alone doesn't say it (ProviderRules.suppressingCodes). */
+  suppresses?: AutoCause | null
   /** The address or number that the message left from, if one request may bring receipts of several channels. */
   sender?: string
 }

@@ -107,6 +107,10 @@ export const timelineEvents = {
     when: 'Another receipt of the provider came, which did not change `delivery`.',
     fields: receiptFields,
   },
+  complained: {
+    when: 'The provider reports that the contact complained about the message. Status and delivery stay.',
+    fields: receiptFields,
+  },
   erased: { when: 'An operator erased content and contact of the send.', fields: {} },
 } satisfies Record<string, { when: string; fields: z.ZodRawShape }>
 

@@ -176,6 +176,7 @@ const receiptEvents: ReadonlySet<string> = new Set<TimelineEventName>([
   'delivered',
   'read',
   'undelivered',
+  'complained',
   'receipt',
 ])
 

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { suppressionCauses } from '../core/suppression.ts'
 
 export type ProcessKind = 'api' | 'worker' | 'admin'
 
@@ -162,6 +163,12 @@ function receiptMetrics({ counter, histogram }: Definitions) {
       receiptSeconds,
       'provider',
     ),
+    contactsRefused: counter(
+      'outbound_contacts_refused_total',
+      'Hard bounces, complaints and opt-outs, as providers reported them.',
+      'provider',
+      'cause',
+    ),
     deliveries: counter(
       'outbound_deliveries_total',
       'Sends that were reported as delivered, read or undelivered.',
@@ -198,6 +205,11 @@ function deliveryMetrics({ counter, histogram }: Definitions) {
     ),
     retries: counter('outbound_retries_total', 'Attempts after which another one was scheduled.'),
     lostClaims: counter('outbound_lost_claims_total', 'Attempts whose worker was lost.'),
+    suppressed: counter(
+      'outbound_suppressed_total',
+      'Sends that failed because their contact is suppressed, by cause.',
+      'cause',
+    ),
   }
 }
 
@@ -320,12 +332,16 @@ function backlogMetrics({ gauge }: Definitions) {
 }
 
 type Counted = Pick<
-  ReturnType<typeof apiMetrics> & ReturnType<typeof endMetrics> & ReturnType<typeof callbackMetrics>,
-  'accepted' | 'rateLimited' | 'ended' | 'callbacks'
+  ReturnType<typeof apiMetrics> &
+    ReturnType<typeof endMetrics> &
+    ReturnType<typeof deliveryMetrics> &
+    ReturnType<typeof callbackMetrics>,
+  'accepted' | 'rateLimited' | 'ended' | 'suppressed' | 'callbacks'
 >
 
 /** Sets counters to 0 at the start. Otherwise Prometheus would miss the first increment. */
-function startAtZero({ accepted, rateLimited, ended, callbacks }: Counted): void {
+function startAtZero({ accepted, rateLimited, ended, suppressed, callbacks }: Counted): void {
+  for (const cause of suppressionCauses) suppressed.inc({ cause }, 0)
   for (const message_type of ['text', 'template', 'media']) accepted.inc({ message_type }, 0)
   for (const limit of ['account', 'address']) rateLimited.inc({ limit }, 0)
   for (const status of ['sent', 'failed', 'uncertain', 'canceled']) ended.inc({ status }, 0)

@@ -1,4 +1,5 @@
 import { ownReasons } from '../core/own-reasons.ts'
+import { causeOfReason } from '../core/suppression.ts'
 import type { SendStatus } from '../core/timeline.ts'
 import { type Logger, logEvent } from './logger.ts'
 import type { Metrics } from './metrics.ts'
@@ -33,13 +34,15 @@ export function logEnd(log: Logger, { requestId, status, fields }: SendEnd): voi
 
 interface Noting {
   log: Logger
-  metrics: Pick<Metrics, 'ended' | 'retries'>
+  metrics: Pick<Metrics, 'ended' | 'retries' | 'suppressed'>
 }
 
 /** Logs and counts the end of a send. The caller wakes what waits for it; `endFollower` does both. */
 export function noteEnd({ log, metrics }: Noting, end: SendEnd): void {
   logEnd(log, end)
   metrics.ended.inc({ status: end.status })
+  const cause = 'reason' in end.fields ? causeOfReason(end.fields.reason ?? '') : undefined
+  if (cause) metrics.suppressed.inc({ cause })
 }
 
 /** Logs and counts that a send is tried again. */

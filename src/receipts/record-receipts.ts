@@ -2,14 +2,17 @@ import { noteReceipts } from '../../db/awaited-receipts.ts'
 import { isRowFault } from '../../db/errors.ts'
 import type { ReceiptEffect } from '../../db/receipt-rule.ts'
 import {
+  isNew,
   type ReceiptResult,
   type ReceiptRow,
   type RecordedReceipt,
   recordReceipts,
 } from '../../db/receipts.ts'
-import type { ProviderName } from '../core/providers/index.ts'
+import type { ProviderRules } from '../core/provider.ts'
+import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { type Receipt, tidyReceipt } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
+import { autoCauseOf } from '../core/suppression.ts'
 import { logEvent } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
@@ -76,7 +79,7 @@ export function receiptRecorder(runtime: Recording) {
   }
   /** @returns what became of each, in their order. */
   return async ({ receipts, ...rest }: ReceivedReceipts): Promise<ReceiptResult[]> => {
-    const rows = receipts.map(rowOf)
+    const rows = receipts.map((receipt) => rowOf(receipt, rest.provider))
     const possible = rows.filter(({ requestId }) => canBeRecordId(requestId))
     const recorded = await recordOne({ ...rest, rows: possible })
     for (const _ of rows.slice(possible.length))
@@ -87,9 +90,16 @@ export function receiptRecorder(runtime: Recording) {
 }
 
 /** A receipt as the statement takes it. */
-export function rowOf({ receipt, channelIds }: ReceivedReceipts['receipts'][number]): ReceiptRow {
-  const { requestId, kind, sender: _, ...fields } = tidyReceipt(receipt)
-  return { requestId: requestId.toLowerCase(), channelIds, kind, fields }
+export function rowOf(
+  { receipt, channelIds }: ReceivedReceipts['receipts'][number],
+  provider: ProviderName,
+): ReceiptRow {
+  const { requestId, kind, sender: _, suppresses: given, ...fields } = tidyReceipt(receipt)
+  const { suppressingCodes }: ProviderRules = providerRules[provider]
+  const { providerCode } = fields
+  const ofFailure = () => autoCauseOf({ providerCode, suppresses: given }, suppressingCodes)
+  const suppresses = kind === 'complained' ? 'complaint' : kind === 'undelivered' ? ofFailure() : null
+  return { requestId: requestId.toLowerCase(), channelIds, kind, fields, suppresses }
 }
 
 function note(runtime: Recording, request: Request, recorded: readonly RecordedReceipt[]): void {
@@ -98,6 +108,8 @@ function note(runtime: Recording, request: Request, recorded: readonly RecordedR
   for (const [index, { result, effect, confirms }] of recorded.entries()) {
     const { requestId = '', fields } = rows[index] ?? { fields: undefined }
     metrics.receipts.inc({ provider, result })
+    const cause = rows[index]?.suppresses
+    if (cause && isNew(result)) metrics.contactsRefused.inc({ provider, cause })
     // A repeat may come days later, and says nothing of how late receipts are.
     if (result === 'applied') observeLag(metrics, provider, fields?.providerAt, runtime.clock.nowMs())
     if (confirms) noteEnd(runtime, { requestId, status: 'sent', fields: {} })

@@ -39,6 +39,16 @@ const cases: [string, string, string[]][] = [
     '/v1/endpoints',
     ['GET', 'HEAD', 'POST'],
   ]),
+  ...others('GET', 'POST').map((method): [string, string, string[]] => [
+    method,
+    '/v1/suppressions',
+    ['GET', 'HEAD', 'POST'],
+  ]),
+  ...others('DELETE').map((method): [string, string, string[]] => [
+    method,
+    `/v1/suppressions/${absentId}`,
+    ['DELETE'],
+  ]),
   ...others('GET', 'PATCH', 'DELETE').map((method): [string, string, string[]] => [
     method,
     `/v1/endpoints/${absentId}`,

@@ -32,6 +32,7 @@ test('the root of the API lists its routes, and each of them exists', async () =
     body.channels,
     body.flows,
     body.endpoints,
+    body.suppressions,
   ]) {
     const [method, path] = route.split(' ')
     expect((await request(service, path, { method })).status, route).toBe(401)

@@ -258,5 +258,7 @@ test('these are all routes that take an id in their path', () => {
     '/v1/endpoints/:endpointId/test',
     '/v1/messages/:requestId',
     '/v1/messages/:requestId/cancel',
+    // tests/api/suppressions.test.ts
+    '/v1/suppressions/:suppressionId',
   ])
 })

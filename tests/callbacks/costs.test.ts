@@ -11,7 +11,7 @@ import { type Account, buildAccount } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { buildReceipt } from '../support/receipts.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService, testSuppressionKey } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 
 const worker = 'counting'
@@ -74,7 +74,7 @@ function statements(): (() => Promise<unknown>)[] {
   }
   return [
     () => insertSends(db, rows),
-    () => claimSends(db, ids, { id: claimId, worker }),
+    () => claimSends(db, ids, { id: claimId, worker, suppressionKey: testSuppressionKey }),
     async () => {
       const recorded = await recordOutcomes(
         db,

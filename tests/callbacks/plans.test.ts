@@ -15,7 +15,7 @@ import { type Account, buildAccount } from '../support/builders.ts'
 import { buildEndpoint, type Endpoint } from '../support/endpoints.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { buildReceipt } from '../support/receipts.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService, testSuppressionKey } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 
 const worker = 'plans'
@@ -112,7 +112,7 @@ async function sentOnes(db: Database): Promise<string[]> {
   const ids = rows.map(({ requestId }) => requestId)
   const claimId = uuidv7()
   await insertSends(db, rows)
-  await claimSends(db, ids, { id: claimId, worker })
+  await claimSends(db, ids, { id: claimId, worker, suppressionKey: testSuppressionKey })
   const unknown = { providerStatus: null, providerCode: null, providerMessageId: null }
   const record = { outcome: 'sent', attempt: 1, durationMs: 5, ...unknown } as const
   const sent = { claimId, status: 'sent' as const, record, reason: undefined, delayMs: undefined }

@@ -215,7 +215,7 @@ test('a send that was being claimed at that moment, and would be tried again, fa
   await db.update(channels).set(deleted).where(eq(channels.id, account.channelId))
 
   await endAttempt(service, send, { outcome: 'retry_later', reason: 'busy' } as never)
-  expect(await failSendsOfDeletedChannels(db, 10)).toEqual([requestId])
+  expect(await failSendsOfDeletedChannels(db, 10)).toMatchObject([{ requestId }])
 
   const { events } = await timelineOf(service, requestId)
   expect(events.map(({ event }) => event)).toEqual([

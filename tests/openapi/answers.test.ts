@@ -7,7 +7,7 @@ import { eraseSends } from '../../db/upkeep/erase.ts'
 import { createApp } from '../../src/api/app.ts'
 import { smallBytes } from '../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../src/api/client-timeouts.ts'
-import { faultyEndpointBodies, faultyPageQuery } from '../../src/api/openapi/account-refusals.ts'
+import { faultyBodies, faultyPageQuery } from '../../src/api/openapi/account-refusals.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
 import { exampleBodies, exampleIds } from '../../src/api/openapi/examples.ts'
 import { faultyBody, incompatibleBody } from '../../src/api/openapi/refusals.ts'
@@ -337,8 +337,9 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   },
   faultyPage: async (template) => ask(service, 'GET', `${await pathOf(template)}?${faultyPageQuery}`),
   faultyFields: async (template, method) => {
-    const { create, update, rotate, resend } = faultyEndpointBodies
-    const ofMethod = method === 'PATCH' ? update : create
+    const { create, update, rotate, resend, suppress } = faultyBodies
+    const ofPost = template === '/v1/suppressions' ? suppress : create
+    const ofMethod = method === 'PATCH' ? update : ofPost
     const body = template.endsWith('/resend')
       ? resend
       : template.endsWith('/rotate-secret')
@@ -356,6 +357,7 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     }),
   endpointNotFound: (template, method) =>
     ask(service, method, template.replace(/\{\w+\}/, absentId), bodyOf(template, method)),
+  suppressionNotFound: (template, method) => ask(service, method, template.replace(/\{\w+\}/, absentId)),
   accountIsFull: async (template) => {
     const { apiKey } = await buildAccount(service, { permissions: ['endpoints:manage'] })
     const create = () =>
@@ -379,7 +381,11 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
       keepOpen: true,
     }),
   notProven: async (template, method) => ask(service, method, await receiptsPath(template)),
-  noSuchChannel: (template, method) => ask(service, method, template.replace(/\{\w+\}/, absentId)),
+  noSuchChannel: (template, method) => {
+    const contact = { value: 'ann@example.com' }
+    const body = method === 'POST' ? { body: { contact, channelId: absentId } } : {}
+    return ask(service, method, template.replace(/\{\w+\}/, absentId), body)
+  },
   tooManyUnproven: async (template, method) => {
     const path = await receiptsPath(template)
     await ask(narrow, method, path)
@@ -433,7 +439,7 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
 
 /** The routes by which an account reads and changes what it has are described otherwise than those of messages. */
 const isOfMessages = (template: string) =>
-  !/^\/v1\/(?:flows|endpoints|channels(?!\/\{channelId\}\/messages))/.test(template)
+  !/^\/v1\/(?:flows|endpoints|suppressions|channels(?!\/\{channelId\}\/messages))/.test(template)
 
 /** No route takes it. */
 const methodOfNone = 'PUT'
@@ -450,6 +456,8 @@ async function pathOf(template: string, accountId = account.accountId): Promise<
 function bodyOf(template: string, method: string): { body?: object } {
   if (method === 'PATCH' || (method === 'POST' && template === '/v1/endpoints'))
     return { body: { url: 'https://example.com/callbacks' } }
+  if (method === 'POST' && template === '/v1/suppressions')
+    return { body: { contact: { value: 'ann@example.com' } } }
   return template.endsWith('/resend') ? { body: { since: '1h' } } : {}
 }
 
@@ -458,7 +466,7 @@ async function crashOfAccount(template: string, method: string): Promise<Answer>
   const rename = (from: string, to: string) =>
     db.execute(
       sql.raw(
-        ['channels', 'flows', 'endpoints']
+        ['channels', 'flows', 'endpoints', 'suppressions']
           .map((table) => `alter table ${table} rename column ${from} to ${to}`)
           .join(';'),
       ),

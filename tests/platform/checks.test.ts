@@ -29,6 +29,9 @@ const conversation = (closedAt: string, closedBy: string) =>
 const callback = (columns: string, values: string) =>
   `insert into callbacks (endpoint_id, request_id, sequence, type, ${columns})
    values (uuidv7(), uuidv7(), 1, 'message.sent', ${values})`
+const suppression = (cause: string) =>
+  `insert into suppressions (id, account_id, contact_type, contact_value, cause)
+   values (uuidv7(), uuidv7(), 'phone', '+4915112345678', '${cause}')`
 const ended = (status: string) => `status = '${status}', finished_at = now()`
 
 /** Statements about one queued send and one channel: those that the check refuses, and similar ones that it allows. */
@@ -120,6 +123,11 @@ const cases: { name: string; refused: string[]; allowed: string[] }[] = [
     allowed: [callback('given_up, finished_at', 'true, now()')],
   },
   {
+    name: 'suppressions_cause',
+    refused: [suppression('spam')],
+    allowed: ['manual', 'bounce', 'complaint', 'opt_out'].map(suppression),
+  },
+  {
     name: 'callbacks_tries',
     refused: [callback('tried_before_resend', '1'), callback('tried, tried_before_resend', '-1, -1')],
     allowed: [callback('tried, tried_before_resend', '1, 1')],
@@ -189,7 +197,8 @@ async function olderDatabase(
     alter table idempotency_keys drop column batch;
     alter table sends drop column reference, drop column send_at;
     drop index sends_of_account;
-    drop table callbacks, endpoints;
+    drop table callbacks, endpoints, suppressions, suppression_checks;
+    alter table channels drop column auto_suppress;
     alter table sends drop column change_number`)
   return { databaseUrl, client }
 }

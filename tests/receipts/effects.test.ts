@@ -75,13 +75,14 @@ async function stateOf(requestId: string) {
   return { status, delivery }
 }
 
-const kinds: ReceiptKind[] = [...receiptKinds, 'told']
-const isOfDelivery = (kind: ReceiptKind) => kind !== 'accepted' && kind !== 'told'
+type DeliveryKind = Exclude<ReceiptKind, 'complained'>
+const kinds: DeliveryKind[] = [...receiptKinds, 'told']
+const isOfDelivery = (kind: DeliveryKind) => kind !== 'accepted' && kind !== 'told'
 
 /** What a receipt of each kind does to a send in a state: its status and delivery afterwards, and the result. */
 const table: Record<
   string,
-  { make: () => Promise<string>; after: Record<ReceiptKind, [string, string | null, string]> }
+  { make: () => Promise<string>; after: Record<DeliveryKind, [string, string | null, string]> }
 > = {
   'queued, never attempted': {
     make: () => accept(service, account, textBody()),
@@ -191,7 +192,7 @@ describe.each(Object.entries(table))('a send that is %s', (_, { make, after }) =
 })
 
 /** What a receipt during the call does: the status afterwards, for a receipt that says only that it was accepted, and else. */
-const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
+const duringCall: [AttemptOutcome, Record<DeliveryKind, string>][] = [
   [sent, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent', told: 'sent' }],
   [unsure, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent', told: 'uncertain' }],
   [busy, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent', told: 'queued' }],

@@ -21,6 +21,7 @@ const words: Record<ReceiptKind, string> = {
   read: 'read',
   undelivered: 'failed',
   told: 'auto-replied',
+  complained: 'complained',
 }
 
 export interface ReportedStatus {
@@ -86,6 +87,7 @@ export function buildReceipt(
     requestId,
     channelIds: [channelId],
     kind,
+    suppresses: null,
     fields: {
       providerStatus: words[kind],
       providerAt: null,

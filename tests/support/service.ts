@@ -6,6 +6,7 @@ import { timeouts as production } from '../../src/api/client-timeouts.ts'
 import { listen, portOf, stopListening } from '../../src/api/listen.ts'
 import { type CallbackJob, callbackQueueName, slowStartQueueName } from '../../src/core/callback-job.ts'
 import { overflowQueueName, queueName } from '../../src/core/send-job.ts'
+import { suppressionKey } from '../../src/core/suppression.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { environmentVariables } from '../../src/platform/environment.ts'
 import { createLogger, type Logger } from '../../src/platform/logger.ts'
@@ -29,6 +30,9 @@ export const testSecrets = {
   CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
   API_KEY_PEPPER: 'a pepper for tests, long enough to be one',
 }
+
+/** As workers have it. */
+export const testSuppressionKey = suppressionKey(testSecrets.API_KEY_PEPPER)
 
 export interface LogLine {
   level: string

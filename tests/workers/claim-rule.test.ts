@@ -8,7 +8,7 @@ import { buildTimeline } from '../../src/core/timeline.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { buildAccount } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
-import { serviceOfFile } from '../support/service.ts'
+import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
 
 const service = await serviceOfFile()
 await livingWorker(service, 'a')
@@ -89,7 +89,8 @@ test.each(sets)(
     await insertSends(db, [earlier, send])
     const ids = { send: send.requestId, earlier: earlier.requestId, channel: account.channelId }
     const isClaimed = async () =>
-      (await claimSends(db, [ids.send], { id: uuidv7(), worker: 'a' })).length === 1
+      (await claimSends(db, [ids.send], { id: uuidv7(), worker: 'a', suppressionKey: testSuppressionKey }))
+        .length === 1
 
     for (const obstacle of set) await db.$client.query(obstacles[obstacle].put(ids))
     for (const obstacle of set) {

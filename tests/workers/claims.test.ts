@@ -18,7 +18,7 @@ import { type Account, accept, buildAccount, textBody } from '../support/builder
 import { deliverAs } from '../support/deliver-as.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService, testSuppressionKey } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -44,7 +44,7 @@ const record: AttemptRecord = {
 }
 const sent = { status: 'sent', record, reason: undefined, delayMs: undefined } as const
 
-const by = (worker: string) => ({ id: uuidv7(), worker })
+const by = (worker: string) => ({ id: uuidv7(), worker, suppressionKey: testSuppressionKey })
 const acceptText = () => accept(service, account, textBody())
 
 async function rowOf(requestId: string) {
@@ -116,8 +116,8 @@ test('a send that is claimed, finished or unknown is not claimed again, and asks
   expect(await claimSends(db, [requestId, unknown], by('b'))).toEqual([])
   await recordOutcomes(db, [{ requestId, claimId: claim.id, ...sent }])
   expect(await claimSends(db, [requestId], by('b'))).toEqual([])
-  expect(await findRefusals(db, [requestId, unknown])).toEqual([
-    { requestId, dueInMs: null, wakesLaneHead: true, waitsForPermitOf: null },
+  expect(await findRefusals(db, [requestId, unknown], testSuppressionKey)).toEqual([
+    { requestId, isSuppressed: false, dueInMs: null, wakesLaneHead: true, waitsForPermitOf: null },
   ])
 })
 

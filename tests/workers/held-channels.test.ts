@@ -17,7 +17,13 @@ import {
 import { runCli } from '../support/cli.ts'
 import { deliverAs } from '../support/deliver-as.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'
-import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
+import {
+  finishedTimeline,
+  soonReconciled,
+  startTestService,
+  type TestService,
+  testSuppressionKey,
+} from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
   accept as accepting,
@@ -144,13 +150,13 @@ test('the wake-up of a send on a held channel ends, and nothing wakes it again b
     )
   for (const requestId of [first, waiting]) {
     expect((await deliver(requestId)).wakeInMs).toBeUndefined()
-    expect(await findRefusals(db, [requestId])).toMatchObject([{ dueInMs: null }])
+    expect(await findRefusals(db, [requestId], testSuppressionKey)).toMatchObject([{ dueInMs: null }])
   }
   expect(await isBusy()).toBe(false)
   await wake(service, [first, waiting])
   for (const requestId of [first, waiting]) await wakeUpEnded(requestId)
   await resumeChannel(db, channelId)
-  expect(await findRefusals(db, [first])).toMatchObject([{ dueInMs: 0 }])
+  expect(await findRefusals(db, [first], testSuppressionKey)).toMatchObject([{ dueInMs: 0 }])
   expect(await isBusy()).toBe(true)
   await holdChannel(db, channelId, 'over')
   await close()

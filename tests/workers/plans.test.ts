@@ -21,7 +21,7 @@ import { buildNewSend, manyOf } from '../support/batches.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { buildReceipt } from '../support/receipts.ts'
 import { rowsRead } from '../support/rows-read.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService, testSuppressionKey } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 
 const worker = 'plans'
@@ -90,7 +90,7 @@ const accepts = (db: Database) => [() => accept(db, batch), () => accept(db, 1)]
 
 /** The statements by which a worker delivers, for sends that may all go. */
 function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknown>)[] {
-  const claim = { id: uuidv7(), worker }
+  const claim = { id: uuidv7(), worker, suppressionKey: testSuppressionKey }
   const unknown = { providerStatus: null, providerCode: null, providerMessageId: null }
   const record = { outcome: 'sent', attempt: 1, durationMs: 5, ...unknown } as const
   const outcome = {
@@ -106,7 +106,7 @@ function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknow
       ids.map((id) => buildReceipt(id, account.channelId, kind)),
     )
   return [
-    () => findRefusals(db, ids),
+    () => findRefusals(db, ids, testSuppressionKey),
     () => findChannelsOfSends(db, ids),
     () => findReadyHeads(db, ids),
     () => claimSends(db, ids, claim),

@@ -2,6 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
+import { hardBounceOf } from '../../src/core/providers/smtp-hard-bounces.ts'
 import { senderReplyOf } from '../../src/core/providers/smtp-sender-replies.ts'
 import { distinctTexts, reasonOf } from './distinct-texts.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
@@ -86,8 +87,19 @@ function refusalOf(step: Step, reply: string, config: SmtpConfig): Outcome {
     }
   }
   const failure = failureOfReply(step, providerStatus, providerCode)
-  return { ...failure, reason: reasonAt({ step, failure, config }, reply), ...details }
+  const suppresses = isOfContact(step, failure)
+    ? hardBounceOf({ code: providerCode, reply: providerStatus, words: wordsOf(reply) })
+    : null
+  return {
+    ...failure,
+    reason: reasonAt({ step, failure, config }, reply),
+    ...details,
+    ...(suppresses && { suppresses }),
+  }
 }
+
+const isOfContact = (step: Step, { outcome, fault }: Failure) =>
+  outcome === 'rejected' && fault === 'recipient' && (step === 'recipient' || step === 'content')
 
 function codeOf(reply: string): number {
   return Number(reply.slice(0, 3))

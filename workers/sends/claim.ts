@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { type Claim, type ClaimedSend, claimSends, reclaimSends } from '../../db/delivery/claims.ts'
 import { findRefusals, type Refusal } from '../../db/delivery/refusals.ts'
 import { isRowFault } from '../../db/errors.ts'
+import { suppressionKey as keyFrom } from '../../src/core/suppression.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch, type MicroBatchOptions } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
@@ -9,6 +10,7 @@ import type { Needs } from '../../src/runtime.ts'
 import type { NextWakeUp } from '../queue/queue-worker.ts'
 import { type QueueKind, type Slot, unlimitedSlot } from '../queue/slots.ts'
 import type { Permits } from './claim/permits.ts'
+import { suppressedFailer } from './claim/suppressed.ts'
 import type { OwnSend } from './send-states.ts'
 
 const maxSendsPerClaim = 200
@@ -30,25 +32,36 @@ type ClaimResult = { send?: OwnSend; refusal?: Refusal }
 /**
  * Commits this worker's claim on the send, which is `sending` from then on. If the send is finished, claimed by another worker,
  * behind another one in its lane or without a permit, there is nothing more to do: it gets a wake-up when that changes. If it
- * isn't due yet, its wake-up is delayed until then.
+ * isn't due yet, its wake-up is delayed until then. If its contact is suppressed, it fails.
  */
 export function claimer(
-  { db, log, metrics }: Needs<'db' | 'log' | 'metrics'>,
+  runtime: Needs<'db' | 'log' | 'metrics', 'API_KEY_PEPPER'>,
   worker: string,
   permits: Pick<Permits, 'request'>,
 ) {
+  const { db, log, metrics } = runtime
+  const suppressionKey = keyFrom(runtime.settings.API_KEY_PEPPER)
+  const failSuppressed = suppressedFailer(runtime, suppressionKey)
   const claimWithRetry = retryUntilAvailable(log, (batch: ClaimBatch) => {
     const claim = batch.tries++ === 0 ? claimSends : reclaimSends
     return claim(db, batch.requestIds, batch.claim)
   })
-  const refusals = retryUntilAvailable(log, (requestIds: readonly string[]) => findRefusals(db, requestIds))
+  const findWithRetry = retryUntilAvailable(log, (requestIds: readonly string[]) =>
+    findRefusals(db, requestIds, suppressionKey),
+  )
+  const refusals = async (requestIds: readonly string[]): Promise<Refusal[]> =>
+    await failSuppressed(await findWithRetry(requestIds))
   const inBatches: MicroBatchOptions<string, ClaimResult> = {
     maxItems: maxSendsPerClaim,
     isItemsFault: isRowFault,
     flush: async (requestIds) => {
       metrics.claimBatch.observe(requestIds.length)
       const startedAt = performance.now()
-      const sends = await claimWithRetry({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
+      const sends = await claimWithRetry({
+        requestIds,
+        claim: { id: uuidv7(), worker, suppressionKey },
+        tries: 0,
+      })
       const results = new Map<string, ClaimResult>(
         sends.map((send) => [send.requestId, { send: withCallWindow(send, startedAt) }]),
       )

@@ -15,6 +15,7 @@ import { channelMoments } from '../../src/receipts/channel-moments.ts'
 import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type RetrySettings, retryDelays } from '../providers/retry-delays.ts'
+import { contactSuppresser } from './record-outcome/suppress.ts'
 import type { EnteredSend, RecordedOutcome, TimedOutcome } from './send-states.ts'
 
 const maxOutcomesPerFlush = 200
@@ -37,6 +38,7 @@ export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics
   const firstOfChannels = channelMoments(log, 'first', (moments) => awaitReceipts(db, moments))
   const retryDelaysOf = retryDelays(runtime)
   const recordLate = lateRecorder(runtime)
+  const suppress = contactSuppresser(runtime)
   const outcomes = new MicroBatch<OutcomeRow, RecordedRow | undefined>({
     maxItems: maxOutcomesPerFlush,
     isItemsFault: isRowFault,
@@ -54,6 +56,7 @@ export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics
     const verdict = { ...verdictDefaults, ...decide(outcome, attempt - attemptsBeforeReplay, rules) }
     const { holdsChannel } = verdict
     const record = recordOf(attempt, outcome, timed.durationMs)
+    await suppress(send, outcome)
     const configUsed = holdsChannel ? sealedConfig : undefined
     const recorded = await outcomes.add({ requestId, claimId, record, ...verdict, sealedConfig: configUsed })
     if (!recorded) {

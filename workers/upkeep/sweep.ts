@@ -2,11 +2,13 @@ import { failSendsOfDeletedChannels } from '../../db/accounts/deleted-channels.t
 import { releaseLostClaims } from '../../db/callbacks/endpoint-claims.ts'
 import type { Database } from '../../db/client.ts'
 import { expireSends } from '../../db/delivery/expiry.ts'
+import type { FailedSend } from '../../db/delivery/fail-queued.ts'
 import { findDeadWorkers, forgetDeadWorkers, type Sweeper } from '../../db/delivery/leases.ts'
 import { findLostClaims, giveUpClaims, type LostClaim } from '../../db/delivery/lost-claims.ts'
+import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
-import { ownReasons } from '../../src/core/own-reasons.ts'
+import { suppressionKey as keyFrom } from '../../src/core/suppression.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { endFollower, noteRetry, type SendEnd } from '../../src/platform/send-end.ts'
 import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
@@ -22,15 +24,15 @@ const minuteMs = 60_000
 export const pageSize = 500
 
 /**
- * The maintenance besides deliveries: gives up the claims of dead workers, fails sends that have expired or whose channel was
- * deleted, and removes old data. Every worker does all of it, and skips rows that another one is changing.
+ * The maintenance besides deliveries: gives up the claims of dead workers, fails sends that have expired, whose channel was
+ * deleted or whose contact is suppressed, and removes old data. Every worker does all of it, and skips rows that another one is changing.
  *
  * @param inFlight the sends that this worker is processing, and its claims of endpoints.
  */
 export function startSweeps(
   runtime: Needs<
     'db' | 'log' | 'metrics' | 'shards',
-    RetrySettings | 'RETENTION_DAYS' | 'MEDIA_RETENTION_HOURS' | 'CALLBACK_RETENTION_DAYS'
+    RetrySettings | 'API_KEY_PEPPER' | 'RETENTION_DAYS' | 'MEDIA_RETENTION_HOURS' | 'CALLBACK_RETENTION_DAYS'
   >,
   heartbeat: Pick<Heartbeat, 'worker' | 'maySweep' | 'sweepsUntil'>,
   inFlight: () => string[],
@@ -47,11 +49,15 @@ export function startSweeps(
   const wakeEndpoints = endpointWaker(runtime)
   const followEnd = endFollower(runtime, wakeEndpoints, wakeHeadOf)
   const givingUp = { db, log, metrics, retryDelaysOf: retryDelays(runtime), followEnd, wakeHeadOf }
+  const suppressionKey = keyFrom(settings.API_KEY_PEPPER)
   let looksForOrphansAt = 0
-  const failingSweep = (failSome: () => Promise<string[]>, reason: string) =>
+  const noteFailed = (failed: readonly FailedSend[]) => {
+    for (const { requestId, reason } of failed) followEnd({ requestId, status: 'failed', fields: { reason } })
+  }
+  const failingSweep = (failSome: (db: Database, limit: number) => Promise<FailedSend[]>) =>
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
-      const failed = await failSome()
-      for (const requestId of failed) followEnd({ requestId, status: 'failed', fields: { reason } })
+      const failed = await failSome(db, pageSize)
+      noteFailed(failed)
       return failed.length < pageSize ? sweepEveryMs : 0
     })
   const sweeps = [
@@ -68,8 +74,13 @@ export function startSweeps(
       looksForOrphansAt = performance.now() + minuteMs
       return undefined
     }),
-    failingSweep(() => expireSends(db, pageSize), ownReasons.expired),
-    failingSweep(() => failSendsOfDeletedChannels(db, pageSize), ownReasons.channelDeleted),
+    failingSweep(expireSends),
+    failingSweep(failSendsOfDeletedChannels),
+    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
+      const { failed, isMore } = await runSuppressionChecks(db, suppressionKey)
+      noteFailed(failed)
+      return isMore ? 0 : sweepEveryMs
+    }),
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
       let isMoreLeft = false
       for (const [what, trim] of Object.entries(trims)) {

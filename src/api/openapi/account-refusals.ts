@@ -2,6 +2,7 @@ import { accountLists } from '../../core/account-lists.ts'
 import type { Permission } from '../../core/api-key.ts'
 import { endpointSchemas, resendSchema, rotationSchema } from '../../core/endpoint-request.ts'
 import { describeIssue, describeIssues } from '../../core/issues.ts'
+import { suppressionSchema } from '../../core/suppression-request.ts'
 import { smallBytes } from '../body/large/large-bodies.ts'
 import { notJson } from '../body/parse-body.ts'
 import { tooLarge } from '../body/receive.ts'
@@ -12,6 +13,7 @@ import { ApiError } from '../errors.ts'
 import { keyUsedBefore } from '../send/find-earlier.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { tooManyRequests } from '../send/rate-limit.ts'
+import { suppressionNotFound } from '../suppressions/manage-suppressions.ts'
 import { exampleIds } from './examples.ts'
 import type { PathSettings } from './operation.ts'
 import { type Refusals, refusalsOfAny, withKey } from './refusals.ts'
@@ -83,18 +85,52 @@ export const ofEndpoint = (settings: LimitSettings, ...methods: string[]): Refus
   ...refusalsOfAny(...methods),
 })
 
+const managesSuppressions: Permission[] = ['suppressions:manage']
+
+export const refusalsOfSuppressions = (settings: LimitSettings): Refusals => ({
+  ...ofAccount(managesSuppressions, settings),
+  ...withPage(),
+  ...refusalsOfAny('GET', 'HEAD', 'POST'),
+})
+
+export const refusalsOfSuppress = (settings: LimitSettings): Refusals => ({
+  ...ofAccount(managesSuppressions, settings),
+  ...withBody('suppress'),
+  noSuchChannel: {
+    summary: 'The channel does not exist, or belongs to another account',
+    error: channelNotFound(),
+  },
+  ...refusalsOfAny('GET', 'HEAD', 'POST'),
+})
+
+export const refusalsOfUnsuppress = (settings: LimitSettings): Refusals => ({
+  ...ofAccount(managesSuppressions, settings),
+  suppressionNotFound: {
+    summary: 'The entry does not exist, or belongs to another account',
+    error: suppressionNotFound(),
+  },
+  ...withNoBody(),
+  ...refusalsOfAny('DELETE'),
+})
+
 /** Bodies by which the examples are met with. */
-export const faultyEndpointBodies = {
+export const faultyBodies = {
   create: { events: ['sent'], secret: 'mine' },
   update: { url: 'http://example.com' },
   rotate: { overlapSeconds: 1_000_000 },
   resend: { since: 'yesterday', only: 'failed' },
+  suppress: { contact: { value: 'nobody' }, why: 'asked' },
 }
 
-const schemas = { ...endpointSchemas([]), rotate: rotationSchema, resend: resendSchema }
+const schemas = {
+  ...endpointSchemas([]),
+  rotate: rotationSchema,
+  resend: resendSchema,
+  suppress: suppressionSchema,
+}
 
-export function withBody(name: keyof typeof faultyEndpointBodies): Refusals {
-  const { success, error } = schemas[name].safeParse(faultyEndpointBodies[name], { error: describeIssue })
+export function withBody(name: keyof typeof faultyBodies): Refusals {
+  const { success, error } = schemas[name].safeParse(faultyBodies[name], { error: describeIssue })
   if (success) throw new Error('The example of a faulty body has no issue')
   return {
     faultyFields: {

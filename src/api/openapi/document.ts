@@ -11,6 +11,7 @@ import { inputSchema } from './json-schema.ts'
 import { paths } from './paths.ts'
 import { bodySchemas } from './request-body.ts'
 import { headers } from './responses.ts'
+import { suppressionSchemas } from './suppressions.ts'
 import { timelineSchemas } from './timeline.ts'
 import { callbackSchemas, webhooks } from './webhooks.ts'
 
@@ -51,7 +52,7 @@ export function openApiDocument(settings: DocumentSettings) {
           scheme: 'bearer',
           bearerFormat: 'omk_…',
           description:
-            'An API key. It has one or more of the permissions `messages:send`, `messages:read` and `endpoints:manage`.',
+            'An API key. It has one or more of the permissions `messages:send`, `messages:read`, `endpoints:manage` and `suppressions:manage`.',
         },
       },
       headers,
@@ -64,6 +65,7 @@ export function openApiDocument(settings: DocumentSettings) {
         ...changeSchemas(),
         ...channelSchemas,
         ...endpointSchemasByName,
+        ...suppressionSchemas,
         ...callbackSchemas,
         Index: indexSchema,
         Health: health,
@@ -154,6 +156,7 @@ const indexSchema = {
     channels: { type: 'string', description: 'The route that lists channels.' },
     flows: { type: 'string', description: 'The route that lists flows.' },
     endpoints: { type: 'string', description: 'The route that lists endpoints.' },
+    suppressions: { type: 'string', description: 'The route that lists contacts that get nothing.' },
   },
   required: Object.keys(index),
   additionalProperties: false,

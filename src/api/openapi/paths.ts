@@ -20,6 +20,7 @@ import {
   refusalsOfSend,
 } from './refusals.ts'
 import { answer, countedSend, headerRefs, rateLimitHeaders, refused } from './responses.ts'
+import { suppressionPaths } from './suppressions.ts'
 
 export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post' | 'patch' | 'delete', Operation>>>
 
@@ -34,6 +35,7 @@ export function paths(settings: PathSettings): Paths {
     '/v1/messages/{requestId}/cancel': { post: cancel },
     ...channelPaths(settings),
     ...endpointPaths(settings),
+    ...suppressionPaths(settings),
     '/receipts/{channelId}': { post: receipts, get: checkReceipts },
     ...(settings.PUBLIC_BASE_URL !== undefined && {
       '/media/{token}': { get: media('getMedia'), head: media('headMedia') },

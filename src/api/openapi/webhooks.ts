@@ -1,12 +1,7 @@
-import {
-  type CallbackType,
-  callbackBody,
-  sendChanges,
-  sendChangeTypes,
-  testType,
-} from '../../core/callback.ts'
+import { type CallbackType, callbackBody, sendChangeTypes, testType } from '../../core/callback.ts'
 import { messageTypes } from '../../core/message.ts'
 import { deliveryStates } from '../../core/receipt.ts'
+import { sendStatuses } from '../../core/timeline.ts'
 import { exampleIds } from './examples.ts'
 import { type JsonSchema, ref } from './json-schema.ts'
 import { open } from './operation.ts'
@@ -28,6 +23,7 @@ const meanings: Record<(typeof sendChangeTypes)[number], string> = {
   'message.delivered': 'The contact got the message',
   'message.read': 'The contact read the message',
   'message.undelivered': 'The message could not be delivered',
+  'message.complained': 'The contact complained about the message',
 }
 
 const signature = (name: string, description: string, pattern: string) => ({
@@ -83,6 +79,8 @@ const exampleOf = (type: CallbackType): unknown =>
       attempts: 1,
       providerAt: null,
       providerCode: null,
+      status: type === 'message.complained' ? 'sent' : null,
+      delivery: type === 'message.complained' ? 'delivered' : null,
     }),
   )
 
@@ -93,7 +91,6 @@ const string = (description: string, more: JsonSchema = {}): JsonSchema => ({
 })
 const orNull = (description: string): JsonSchema => ({ type: ['string', 'null'], description })
 const id = { format: 'uuid' }
-const statuses = [...new Set(Object.values(sendChanges).map(({ status }) => status))]
 
 const about = (types: readonly string[]) => ({
   type: string('What changed.', { enum: [...types] }),
@@ -120,7 +117,7 @@ export const callbackSchemas: Record<string, JsonSchema> = {
         description:
           'Counts all changes of the send, also those that the endpoint does not take. Of two, the higher one is newer.',
       },
-      status: string('The state of the send.', { enum: statuses }),
+      status: string('The state of the send.', { enum: [...sendStatuses] }),
       delivery: {
         type: ['string', 'null'],
         enum: [null, ...deliveryStates],

@@ -1,4 +1,5 @@
 import { heldByOperator, ownReasonOf } from '../own-reasons.ts'
+import type { SuppressionCause } from '../suppression.ts'
 import type { Timeline } from '../timeline.ts'
 import { type Condition, lastOf, mayHaveGotThrough } from './condition.ts'
 import { replayWhen } from './fault.ts'
@@ -48,6 +49,13 @@ const isDue = ({ at }: { at: Date }) => `is waiting to be sent; the next attempt
 const nextAttempt = ({ at }: { at: Date }) => ({ at: at.toISOString(), text: 'The next attempt is due.' })
 
 const sendAnother = 'Fix the problem above and send a new message. A replay would be refused again.'
+const suppressedBecause: Record<SuppressionCause, string> = {
+  manual: 'somebody has put it on the list of suppressions',
+  bounce: 'an earlier message could not be delivered, for good',
+  complaint: 'it complained about an earlier message',
+  opt_out: 'it wants no messages from this channel',
+}
+
 const checkLogs = 'Check the logs of the workers'
 
 function replay(text: string, { timeline: { requestId } }: Details): Advice {
@@ -124,6 +132,12 @@ export const conditionTexts: {
     customer: (_, { moment }) =>
       `could not be delivered in time and was given up at ${moment}, so that it does not arrive late`,
     advice: 'Send a new message if it is still useful.',
+  },
+  suppressed: {
+    summary: ({ cause }, { attempts }) =>
+      `Not delivered. Its contact gets nothing from this account: ${suppressedBecause[cause]}. ${attempts}`,
+    customer: asOf('was not delivered, because the contact gets no messages'),
+    advice: 'Remove the contact from the list of suppressions only if the contact wants messages again.',
   },
   channel_deleted: {
     summary: (_, { attempts }) => `Not delivered. Its channel was deleted while it waited. ${attempts}`,

@@ -1,5 +1,6 @@
 import type { Fault } from '../outcome.ts'
 import { lastAttempt, ownReasonOf } from '../own-reasons.ts'
+import { causeOfReason, type SuppressionCause } from '../suppression.ts'
 import { isOfReceipt, type Timeline } from '../timeline.ts'
 import type { EventOf, TimelineEvent, TimelineEventName } from '../timeline-events.ts'
 import { answerOf } from './answer.ts'
@@ -26,6 +27,8 @@ export type Condition =
   | { kind: 'provider_away'; reason: string }
   | { kind: 'expired'; at: string }
   | { kind: 'channel_deleted' }
+  /** Its contact is on its account's list of those who get nothing. */
+  | { kind: 'suppressed'; cause: SuppressionCause }
   | { kind: 'crashed_workers'; reason: string }
   | { kind: 'media_gone' }
   /** It isn't tried again, but the provider may have it from an earlier attempt. */
@@ -105,6 +108,8 @@ function failureOf(timeline: Timeline, { channel }: SendFacts): Condition {
   const { events, acceptedAt, finishedAt } = timeline
   const reason = lastOf(events, 'failed')?.reason ?? ''
   if (mayHaveGotThrough(events)) return { kind: 'failed_in_doubt', reason: reason.replace(lastAttempt, '') }
+  const cause = causeOfReason(reason)
+  if (cause) return { kind: 'suppressed', cause }
   switch (ownReasonOf(reason)) {
     case 'expired':
       return { kind: 'expired', at: finishedAt ?? acceptedAt }

@@ -64,6 +64,7 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   uncertain: (event) => ({ text: withReason('Uncertain. The provider may or may not have it', event) }),
   delivered: (event, timeline, facts) => reported('Delivered: the contact got it', event, timeline, facts),
   read: (event, timeline, facts) => reported('Read by the contact', event, timeline, facts),
+  complained: (event, timeline, facts) => reported('The contact complained about it', event, timeline, facts),
   undelivered: (event, timeline, facts) =>
     reported(`Not delivered${because(event.reason ?? '')}`, event, timeline, facts),
   receipt: (event, timeline, facts) =>

@@ -14,6 +14,8 @@ export interface RecipientReport {
   code: string | null
   /** The reply code of a mail server that refused the mail. */
   reply: number | null
+  /** What the mail server said. It may repeat the address, so it isn't kept. */
+  words: string
   /** In ISO 8601. */
   at: string | null
 }

@@ -4,6 +4,9 @@ import type { RecipientReport } from './mail-report-model.ts'
 /** More of a text isn't read: a report says at its beginning what it is about. */
 const longestText = 20_000
 
+/** What a server said about a recipient is hardly longer. */
+const longestWords = 500
+
 /** Signs that a mail server goes on trying. In doubt a report means nothing. */
 const isDelay =
   /\bdelay(?:ed)?\b|\bwarning\b|\bwill (?:keep|continue|be (?:re)?tried|re-?try|try|attempt)\b|\bstill (?:trying|being|in (?:the )?queue|unable)\b|\bnot yet (?:been )?delivered\b|\bneed not (?:re-?send|do)|\bnot need to re-?send|\bno action is required|\bmore attempts?\b|\bfurther attempts? will\b/i
@@ -32,7 +35,8 @@ export function readReportText(mail: Email): Omit<RecipientReport, 'at'> | undef
   if (isDelay.test(mail.subject ?? '') || isDelay.test(text)) return undefined
   const quoted = replyIn(text)
   const [, code = null] = codeAlone.exec(text) ?? []
-  const failed = { action: 'failed', code: quoted?.code ?? code, reply: quoted?.reply ?? null }
+  const words = text.slice(quoted?.at ?? 0).slice(0, longestWords)
+  const failed = { action: 'failed', code: quoted?.code ?? code, reply: quoted?.reply ?? null, words }
   if (headerOf(mail, 'x-failed-recipients').includes('@')) return failed
   if (isByQmail.test(text) && recipientOfQmail.test(text)) return failed
   return isDeliveryReport(mail) && quoted && !quotesPassing(text) ? failed : undefined
@@ -49,11 +53,12 @@ function isDeliveryReport(mail: Email): boolean {
   return /^multipart\/report\b/i.test(type) && kind.toLowerCase() === 'delivery-status'
 }
 
-function replyIn(text: string): { reply: number; code: string | null } | undefined {
-  const [, reply, code] = replyWithCode.exec(text) ?? []
-  if (reply && code) return { reply: Number(reply), code }
-  const bare = bareRepliesIn(text).find((number) => number.startsWith('5'))
-  return bare ? { reply: Number(bare), code: null } : undefined
+function replyIn(text: string): { reply: number; code: string | null; at: number } | undefined {
+  const found = replyWithCode.exec(text)
+  const [, reply, code] = found ?? []
+  if (found && reply && code) return { reply: Number(reply), code, at: found.index }
+  const bare = [...text.matchAll(bareReply)].find(([, number = '']) => number.startsWith('5'))
+  return bare ? { reply: Number(bare[1]), code: null, at: bare.index } : undefined
 }
 
 const bareRepliesIn = (text: string) => [...text.matchAll(bareReply)].map(([, number = '']) => number)

@@ -12,8 +12,10 @@ const addressHeaders = ['delivered-to', 'x-original-to', 'envelope-to', 'x-envel
 
 /** @returns undefined if the mail is no report, or it is in doubt what it reports. */
 export function readMailReport(mail: Email): MailReport | undefined {
+  const [feedback] = partsOf(mail, ['message/feedback-report'])
+  if (feedback !== undefined) return complaintIn(headersIn(feedback), mail)
   const [status] = partsOf(mail, ['message/delivery-status', 'message/global-delivery-status'])
-  const returnPaths = mail.headers.filter(({ key }) => addressHeaders.includes(key)).map(({ value }) => value)
+  const returnPaths = returnPathsOf(mail)
   if (status === undefined) return reportByText(mail, idsIn(returnPaths))
   const { aboutMail, aboutRecipients } = statusFieldsIn(status)
   const read = aboutRecipients.slice(0, maxRecipients)
@@ -26,6 +28,25 @@ export function readMailReport(mail: Email): MailReport | undefined {
   }
 }
 
+/** The types of a report that say that the contact complained. `not-spam` and `auth-failure`, for example, don't. */
+const complaints = ['abuse', 'fraud']
+
+/** A complaint: https://www.rfc-editor.org/rfc/rfc5965#section-3 */
+function complaintIn(fields: Fields, mail: Email): MailReport | undefined {
+  const action = fields.get('feedback-type')?.trim().toLowerCase() ?? ''
+  if (!complaints.includes(action)) return undefined
+  const places = ['original-envelope-id', 'original-mail-from'].map((name) => fields.get(name) ?? '')
+  const at = momentOf(fields.get('arrival-date') ?? fields.get('received-date') ?? mail.date)
+  return {
+    requestIds: idsIn([...places, ...returnPathsOf(mail), ...returnedIds(mail)]),
+    recipients: [{ action, code: null, reply: null, words: '', at }],
+    unreadable: 0,
+  }
+}
+
+const returnPathsOf = ({ headers }: Email): string[] =>
+  headers.filter(({ key }) => addressHeaders.includes(key)).map(({ value }) => value)
+
 /** A text proves less than fields, so only the return path says what it is about. */
 function reportByText(mail: Email, requestIds: string[]): MailReport | undefined {
   if (requestIds.length === 0) return undefined
@@ -33,7 +54,7 @@ function reportByText(mail: Email, requestIds: string[]): MailReport | undefined
   return read && { requestIds, recipients: [{ ...read, at: momentOf(mail.date) }], unreadable: 0 }
 }
 
-const automaticReply = { action: 'auto-replied', code: null, reply: null }
+const automaticReply = { action: 'auto-replied', code: null, reply: null, words: '' }
 
 /** The actions that are known (smtp-receipts.ts has their meanings). */
 const action = /^\s*(delivered|expanded|failed|expired|delayed|relayed)\b/i
@@ -50,6 +71,7 @@ function recipientOf(fields: Fields, aboutMail: Fields, mail: Email): RecipientR
       action: word.toLowerCase(),
       code: codes.find((code) => !isVague(code)) ?? status ?? codes[0] ?? null,
       reply: reply === undefined ? null : Number(reply),
+      words: diagnostic,
       at: momentOf(fields.get('last-attempt-date') ?? mail.date),
     },
   ]

@@ -1,13 +1,14 @@
 import type { Receipt, ReceiptKind, ReceiptRules } from '../receipt.ts'
 import { fieldsOf, jsonOf, momentOf, textOf } from '../receipt-request.ts'
 import { isSignedWebhook } from '../standard-webhooks.ts'
+import type { SuppressingCodes } from '../suppression.ts'
 
 interface ResendReceiptConfig {
   webhookSecret?: string | undefined
 }
 
 /**
- * Opens, clicks and complaints follow a delivery. An open isn't `read`: many mailboxes fetch all images by themselves.
+ * Opens and clicks follow a delivery. An open isn't `read`: many mailboxes fetch all images by themselves.
  * https://resend.com/docs/webhooks/event-types
  */
 const kinds: Record<string, ReceiptKind> = {
@@ -17,7 +18,14 @@ const kinds: Record<string, ReceiptKind> = {
   'email.bounced': 'undelivered',
   'email.failed': 'undelivered',
   'email.suppressed': 'undelivered',
+  'email.complained': 'complained',
 }
+
+/**
+ * The `type` of a bounce: a permanent one is a hard bounce. Not `email.suppressed`, which is about an earlier mail.
+ * https://resend.com/docs/dashboard/emails/email-bounces
+ */
+export const resendSuppressingCodes: SuppressingCodes = { Permanent: 'bounce' }
 
 /** Resend's own words may repeat the address. */
 const reasons: Record<string, string> = {

@@ -5,7 +5,7 @@ import { meaningOfStatus } from '../http-status.ts'
 import type { ProviderRules } from '../provider.ts'
 import { mailbox, mailHeaders, mailSubject } from './mail-fields.ts'
 import { resendCodes } from './resend-codes.ts'
-import { resendReceipts } from './resend-receipts.ts'
+import { resendReceipts, resendSuppressingCodes } from './resend-receipts.ts'
 import { mailTemplate } from './smtp-template.ts'
 
 const config = z.strictObject({
@@ -53,6 +53,7 @@ export const resend = {
   template: mailTemplate,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
     resendCodes[providerCode]?.meaning ?? meaningOfStatus(providerStatus),
+  suppressingCodes: resendSuppressingCodes,
   receipts: resendReceipts,
   config,
 } as const satisfies ProviderRules

@@ -4,6 +4,7 @@ import { contentTypeOf, headerOf } from '../receipt-request.ts'
 import { isSameSecret } from '../same-secret.ts'
 import { readMailReport } from './mail-report.ts'
 import type { RecipientReport } from './mail-report-model.ts'
+import { hardBounceOf } from './smtp-hard-bounces.ts'
 import { meaningOfBounce } from './smtp-replies.ts'
 
 interface SmtpReceiptConfig {
@@ -19,10 +20,13 @@ const kinds: Record<string, ReceiptKind> = {
   delayed: 'accepted',
   relayed: 'accepted',
   'auto-replied': 'told',
+  // https://www.rfc-editor.org/rfc/rfc5965#section-7.3
+  abuse: 'complained',
+  fraud: 'complained',
 }
 
 /**
- * Reports of mail servers on a mail's delivery (RFC 3464), as the operator's mail server passes them on
+ * Reports of mail servers on a mail's delivery (RFC 3464) and of complaints (RFC 5965), as the operator's mail server passes them on
  * (docs/reference/providers/smtp.md).
  */
 export const smtpReceipts: ReceiptRules<SmtpReceiptConfig> = {
@@ -66,6 +70,7 @@ function receiptOf(requestIds: readonly string[], report: RecipientReport): Rece
     // The server's own text mostly repeats the address.
     ...(kind === 'undelivered' && {
       reason: meaningOfBounce(report) ?? 'a mail server could not deliver it',
+      suppresses: report.action === 'failed' ? hardBounceOf(report) : null,
     }),
   }
 }

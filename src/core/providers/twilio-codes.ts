@@ -1,3 +1,4 @@
+import type { SuppressingCodes } from '../suppression.ts'
 import type { CodeTable } from './code-table.ts'
 
 /** Meanings in our own words, because Twilio's repeat the contact. Each code has a page: https://www.twilio.com/docs/api/errors/<code> */
@@ -119,4 +120,18 @@ export const twilioCodes: CodeTable = {
     wait: 'next_utc_day',
     meaning: 'the account has reached its daily limit of messages',
   },
+}
+
+/** Each has a page: https://www.twilio.com/docs/api/errors/<code> */
+export const twilioSuppressingCodes: SuppressingCodes = {
+  // "Invalid 'To' Phone Number"
+  21211: 'bounce',
+  // "Unknown destination handset": it may no longer exist.
+  30005: 'bounce',
+  // "Attempt to send to unsubscribed recipient": STOP
+  21610: 'opt_out',
+  // "Channel message blocked by user action": the contact has blocked the sender, or withdrawn consent.
+  63014: 'opt_out',
+  // "Recipient opted out to receive message"
+  63033: 'opt_out',
 }

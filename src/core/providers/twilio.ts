@@ -7,6 +7,7 @@ import type { MediaType } from '../message.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { MediaLimits, ProviderRules, TemplateRules } from '../provider.ts'
 import { whatsAppValueIssue } from '../template.ts'
+import { twilioSuppressingCodes } from './twilio-codes.ts'
 import { twilioMeaning, twilioReceipts } from './twilio-receipts.ts'
 
 const sid = (prefix: string) =>
@@ -148,6 +149,7 @@ export const twilio = {
   template,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
     twilioMeaning(providerCode) ?? meaningOfStatus(providerStatus),
+  suppressingCodes: twilioSuppressingCodes,
   receipts: twilioReceipts,
   config,
 } as const satisfies ProviderRules

@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../receipt.ts'
 import { fieldsOf, headerOf, jsonOf, momentOf, parseJson, textOf } from '../receipt-request.ts'
 import { isSameSecret } from '../same-secret.ts'
+import type { SuppressingCodes } from '../suppression.ts'
 import { vonageCodeOf, vonageCodes } from './vonage-codes.ts'
 
 interface VonageReceiptConfig {
@@ -36,6 +37,16 @@ const deliveryCodes: Record<string, string> = {
   1320: 'the message was already sent',
   1330: 'the carrier gave no reason; the number may be unknown',
   1340: 'the contact has not written within the last 24 hours: send a template',
+}
+
+/** https://developer.vonage.com/en/api-errors/messages */
+export const vonageSuppressingCodes: SuppressingCodes = {
+  // "Invalid or Missing Msisdn Param"
+  1170: 'bounce',
+  // "Absent Subscriber - Permanent": the number is no longer in use.
+  1190: 'bounce',
+  // "Anti-Spam Rejection - STOP"
+  1240: 'opt_out',
 }
 
 /** What a code of a failure means: of an answer, or of a status. */

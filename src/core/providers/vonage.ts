@@ -7,7 +7,7 @@ import type { TemplateMessage } from '../message.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { ProviderRules, TemplateRules } from '../provider.ts'
 import { whatsAppValueIssue } from '../template.ts'
-import { vonageMeaning, vonageReceipts } from './vonage-receipts.ts'
+import { vonageMeaning, vonageReceipts, vonageSuppressingCodes } from './vonage-receipts.ts'
 import { whatsAppMedia } from './whatsapp-media.ts'
 
 const language = string.regex(/^[a-z]{2,3}(_[A-Z]{2,3})?$/, 'has to be a language code such as en or en_US')
@@ -89,6 +89,7 @@ export const vonage = {
   template,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
     vonageMeaning(providerCode) ?? meaningOfStatus(providerStatus),
+  suppressingCodes: vonageSuppressingCodes,
   receipts: vonageReceipts,
   config,
 } as const satisfies ProviderRules

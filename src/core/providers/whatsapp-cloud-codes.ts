@@ -1,3 +1,4 @@
+import type { SuppressingCodes } from '../suppression.ts'
 import type { CodeTable, KnownCode } from './code-table.ts'
 
 /** For limits that recover over hours. */
@@ -243,3 +244,9 @@ export function whatsAppCode(code: number | string): KnownCode | undefined {
   }
   return whatsAppCodes[code]
 }
+
+/**
+ * "User stopped marketing messages". A contact without WhatsApp (131026) isn't suppressed, because other channels may reach it.
+ * https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
+ */
+export const whatsAppSuppressingCodes: SuppressingCodes = { 131050: 'opt_out' }

@@ -27,7 +27,7 @@ const ways = [
   /\bstartPeriodicTask\([^)]*\bevent: '([a-z_]+)'/g,
 ]
 const byStatus = sendStatuses.filter((status) => status !== 'queued' && status !== 'sending')
-const byReceipt = ['delivered', 'read', 'undelivered', 'receipt']
+const byReceipt = ['delivered', 'read', 'undelivered', 'complained', 'receipt']
 const logged = new Set([
   ...sources.flatMap((source) =>
     ways.flatMap((way) => [...source.matchAll(way)].map(([, name = '']) => name)),

@@ -47,6 +47,7 @@ test.each(ours)('the docs describe $name', ({ name, type, labelNames, processes 
 test('no label is an id, a contact or free text', () => {
   const labels = new Set(ours.flatMap(({ labelNames }) => labelNames))
   expect([...labels].sort()).toEqual([
+    'cause',
     'channels',
     'collector',
     'level',

@@ -41,7 +41,7 @@ test.each(sendChangeTypes)('the body of %s has all fields, and no others', (type
   const content = {
     ...{ type, at: '2026-11-21T12:43:12.123Z', endpointId: 'e', requestId: 'r', sequence: 2, channelId: 'c' },
     ...{ messageType: 'text' as const, reference: null, flowId: null, conversationId: null, attempts: 1 },
-    ...{ providerAt: null, providerCode: null },
+    ...{ providerAt: null, providerCode: null, status: null, delivery: null },
   }
   const { data, ...rest } = JSON.parse(callbackBody(content))
   expect(rest).toEqual({ type, timestamp: content.at })

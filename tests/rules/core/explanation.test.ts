@@ -5,6 +5,7 @@ import type { ProviderRules } from '../../../src/core/provider.ts'
 import { providerNames, providerRules } from '../../../src/core/providers/index.ts'
 import { twilioCodes } from '../../../src/core/providers/twilio-codes.ts'
 import { whatsAppCodes } from '../../../src/core/providers/whatsapp-cloud-codes.ts'
+import { suppressedReasons } from '../../../src/core/suppression.ts'
 import {
   type AttemptRecord,
   buildTimeline,
@@ -187,6 +188,12 @@ describe('the summary of a send that', () => {
       },
       'bad',
       'Not delivered. Every attempt failed: the connection was refused. 2 attempts were made, the last at 14:00:01 UTC.',
+    ],
+    [
+      'suppressed before any attempt',
+      { send: { status: 'failed', finishedAt: at(60), failure: suppressedReasons.complaint } },
+      'bad',
+      'Not delivered. Its contact gets nothing from this account: it complained about an earlier message. No attempt was made.',
     ],
     [
       'expired before any attempt',

@@ -53,12 +53,12 @@ describeReceipts('resend', {
     'email.bounced': 'undelivered',
     'email.failed': 'undelivered',
     'email.suppressed': 'undelivered',
+    'email.complained': 'complained',
   },
   request: async (requestId, type) =>
     signed(eventOf(requestId, type, type === 'email.bounced' ? { bounce } : {})),
   unexpected: {
     'an open': async () => signed(eventOf(aRequestId, 'email.opened')),
-    'a complaint': async () => signed(eventOf(aRequestId, 'email.complained')),
     'an inbound mail': async () => signed('{"type":"email.received","data":{}}'),
     'an event of a domain': async () => signed('{"type":"domain.created","data":{}}'),
     'an event of another form': async () => signed('[]'),

@@ -67,7 +67,8 @@ export function channelBreakers(
     for (;;) {
       const failed = await fail({ channelId, longerThanSeconds, reason, limit: pageSize })
       // Those behind them wait for permits, as all sends of the channel do.
-      for (const requestId of failed) noteEnd(runtime, { requestId, status: 'failed', fields: { reason } })
+      for (const { requestId } of failed)
+        noteEnd(runtime, { requestId, status: 'failed', fields: { reason } })
       if (failed.length < pageSize) return
     }
   }

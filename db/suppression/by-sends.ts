@@ -1,0 +1,53 @@
+import type { AutoCause } from '../../src/core/suppression.ts'
+import type { Database, Transaction } from '../client.ts'
+import { prepared, sqlText } from '../statement.ts'
+import { isErased } from '../upkeep/erase.ts'
+
+/** What a provider said of a send, for which its contact is suppressed. */
+export interface SuppressedBySend {
+  /** The id of the entry, if it is new. */
+  id: string
+  requestId: string
+  /** The channels whose send it may be about. */
+  channelIds: readonly string[]
+  cause: AutoCause
+  reason: string | null
+}
+
+/** An opt-out is for its channel alone, the other causes for all of the account. */
+const suppressStatement = prepared<{ id: string }>(
+  'suppress_contacts',
+  'Suppresses the contacts of sends after a bounce, a complaint or an opt-out, as their channels allow it.',
+  sqlText`
+    with
+    -- What was said of each send.
+    given as materialized (
+      select * from json_to_recordset($1) as
+        (id uuid, "requestId" uuid, "channelIds" uuid[], cause text, reason text)),
+    -- The new entries, in the order of contacts, so that two statements can't deadlock.
+    added as (
+      insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
+      select g.id, s.account_id, s.contact_type, s.contact_value,
+             case when g.cause = 'opt_out' then s.channel_id end, g.cause, g.reason, s.request_id
+      from given g
+        cross join lateral (
+          select * from sends
+          where sends.request_id = g."requestId" and sends.channel_id = any(g."channelIds") limit 1) s
+        join channels on channels.id = s.channel_id
+      where not ${isErased} and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
+      order by s.account_id, s.contact_value
+      on conflict do nothing
+      returning id, account_id, contact_value),
+    -- Their waiting sends are to be failed.
+    checked as (
+      insert into suppression_checks (account_id, contact_value)
+      select account_id, contact_value from added)
+    select id from added`,
+)
+
+export async function suppressContacts(
+  db: Database | Transaction,
+  given: readonly SuppressedBySend[],
+): Promise<void> {
+  await suppressStatement(db, [JSON.stringify(given)])
+}

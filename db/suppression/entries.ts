@@ -1,0 +1,204 @@
+import { NIL, v7 as uuidv7 } from 'uuid'
+import type { ContactType } from '../../src/core/contact.ts'
+import type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
+import { entryValues, erasedValue } from '../claim-rule.ts'
+import type { Database } from '../client.ts'
+import { type Page, type PageAsked, pageOf } from '../page.ts'
+import { prepared, sqlText } from '../statement.ts'
+
+export type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
+
+/** A contact of an account, on one of its channels or on all of them. */
+export interface SuppressedContact {
+  accountId: string
+  contact: { type: ContactType; value: string }
+  /** Null for all channels. */
+  channelId: string | null
+}
+
+/** SQL of the columns of an entry `e`. */
+const columns = sqlText`
+  e.id as "suppressionId", e.contact_type as "contactType",
+  case when e.erased_at is null then e.contact_value end as "contactValue",
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"`
+
+/** SQL that is true for an entry `e` of the contact $2 of the account $1; $3 is the key of hashes. */
+const isOfContact = sqlText`
+  e.account_id = $1::uuid
+  and e.contact_value = any(
+    ${entryValues('$3::bytea', '$1::uuid', '$2::text')})`
+
+const isOfContactAndChannel = sqlText`
+  ${isOfContact}
+  and e.channel_id is not distinct from $4::uuid`
+
+/** A worker fails the contact's waiting sends (db/suppression/checks.ts). */
+const addStatement = prepared<Suppression>(
+  'add_suppression',
+  "Adds an entry to an account's list of contacts that get nothing, unless it is there.",
+  sqlText`
+    -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel; $5: the id of a new entry; $6: the kind
+    -- of the contact; $7: why.
+    with
+    -- The entry that is there.
+    same as (
+      select e.* from suppressions e
+      where ${isOfContactAndChannel}),
+    -- The new one.
+    added as (
+      insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
+      select $5::uuid, $1::uuid, $6::text, $2::text, $4::uuid, 'manual', $7::text
+      where not exists (select from same)
+      on conflict do nothing
+      returning *),
+    -- Its contact's waiting sends are to be failed.
+    checked as (
+      insert into suppression_checks (account_id, contact_value)
+      select account_id, contact_value from added)
+    select ${columns}
+    from (select * from same union all select * from added) e`,
+)
+
+/** @returns the entry, which may be an earlier one of the same contact and channel. */
+export async function addSuppression(
+  db: Database,
+  { accountId, contact, channelId }: SuppressedContact,
+  reason: string | null,
+  suppressionKey: Buffer,
+): Promise<Suppression> {
+  for (;;) {
+    const values = [accountId, contact.value, suppressionKey, channelId, uuidv7(), contact.type, reason]
+    const [entry] = await addStatement(db, values)
+    // Another statement has added it at this moment.
+    if (entry) return entry
+  }
+}
+
+const removeStatement = prepared<Suppression>(
+  'remove_suppression',
+  'Removes an entry by its id.',
+  sqlText`
+    delete from suppressions e where e.id = $2 and e.account_id = $1
+    returning ${columns}`,
+)
+
+/** @returns undefined if the account has no such entry. */
+export async function removeSuppression(
+  db: Database,
+  accountId: string,
+  suppressionId: string,
+): Promise<Suppression | undefined> {
+  return (await removeStatement(db, [accountId, suppressionId]))[0]
+}
+
+const removeContactStatement = prepared<Suppression>(
+  'remove_suppressed_contact',
+  'Removes the entry of a contact and a channel.',
+  sqlText`
+    -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel.
+    delete from suppressions e where ${isOfContactAndChannel}
+    returning ${columns}`,
+)
+
+/** @returns undefined if there is no entry of this contact and channel. */
+export async function removeSuppressedContact(
+  db: Database,
+  { accountId, contact, channelId }: SuppressedContact,
+  suppressionKey: Buffer,
+): Promise<Suppression | undefined> {
+  return (await removeContactStatement(db, [accountId, contact.value, suppressionKey, channelId]))[0]
+}
+
+const listStatement = prepared<Suppression>(
+  'list_suppressions',
+  "Lists an account's entries page by page, oldest first.",
+  sqlText`
+    -- $1: the account; $2: after this entry; $3: how many.
+    select ${columns}
+    from suppressions e
+    where e.account_id = $1 and e.id > $2
+    order by e.id limit $3`,
+)
+
+/** A page of an account's entries, oldest first. @param after the last entry of the page before. */
+export function listSuppressions(
+  db: Database,
+  accountId: string,
+  { after = NIL, limit }: { after?: string | undefined; limit: number },
+): Promise<Suppression[]> {
+  return listStatement(db, [accountId, after, limit])
+}
+
+const ofContactStatement = prepared<Suppression>(
+  'suppressions_of_contact',
+  'Lists the entries of one contact.',
+  sqlText`
+    -- $1: the account; $2: the contact; $3: the key of hashes.
+    select ${columns}
+    from suppressions e
+    where ${isOfContact}
+    order by e.id`,
+)
+
+/** The entries of a contact, oldest first: at most one for each channel, and one for all. */
+export function suppressionsOfContact(
+  db: Database,
+  { accountId, contact }: Pick<SuppressedContact, 'accountId' | 'contact'>,
+  suppressionKey: Buffer,
+): Promise<Suppression[]> {
+  return ofContactStatement(db, [accountId, contact.value, suppressionKey])
+}
+
+/** A page of a list of entries, as the API has it: by the id alone, which is made at the time of the entry. */
+export async function pageOfSuppressions(
+  db: Database,
+  accountId: string,
+  { contact, ...page }: PageAsked & { contact?: SuppressedContact['contact'] | undefined },
+  suppressionKey: Buffer,
+): Promise<Page<Suppression>> {
+  const after = page.after?.key
+  const entries = contact
+    ? (await suppressionsOfContact(db, { accountId, contact }, suppressionKey)).filter(
+        ({ suppressionId }) => after === undefined || suppressionId > after,
+      )
+    : await listSuppressions(db, accountId, { after, limit: page.limit + 1 })
+  const rows = entries.map((entry) => ({ ...entry, place: { micros: '0', key: entry.suppressionId } }))
+  return pageOf(rows, page.limit)
+}
+
+const isErasedBefore = sqlText`
+  exists (
+    select from suppressions erased
+    where erased.account_id = e.account_id
+      and erased.contact_value = ${erasedValue('$3::bytea', '$1::uuid', '$2::text')}
+      and erased.channel_id is not distinct from e.channel_id)`
+
+const eraseStatement = prepared<{ id: string }>(
+  'erase_suppressions',
+  'Replaces an erased contact in its entries by a keyed hash.',
+  sqlText`
+    -- $1: the account; $2: the contact; $3: the key of hashes.
+    with
+    -- Entries of one that was erased before, and added again since.
+    repeated as (
+      delete from suppressions e
+      where e.account_id = $1 and e.contact_value = $2 and ${isErasedBefore}),
+    -- Its waiting sends are found by their account from now on.
+    checks as (
+      update suppression_checks set contact_value = null
+      where account_id = $1 and contact_value = $2)
+    update suppressions e
+    set contact_value = ${erasedValue('$3::bytea', '$1::uuid', '$2::text')},
+        erased_at = clock_timestamp(), reason = null
+    where e.account_id = $1 and e.contact_value = $2 and not ${isErasedBefore}
+    returning e.id`,
+)
+
+/** Erases a contact from its entries. They go on to hold: a send to it is recognised by its hash. */
+export async function eraseSuppressions(
+  db: Database,
+  { accountId, contact }: Pick<SuppressedContact, 'accountId' | 'contact'>,
+  suppressionKey: Buffer,
+): Promise<number> {
+  return (await eraseStatement(db, [accountId, contact.value, suppressionKey])).length
+}

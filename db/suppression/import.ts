@@ -1,0 +1,59 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { CsvEntry } from '../../src/core/suppression-csv.ts'
+import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { prepared, sqlText } from '../statement.ts'
+
+const importStatement = prepared<{ added: number }>(
+  'import_suppressions',
+  'Adds a page of imported entries, but those that are there.',
+  sqlText`
+    -- $1: the account; $2: their ids; $3: the kinds of the contacts; $4: the contacts; $5: the channels; $6: why.
+    with added as (
+      insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
+      select given.id, $1, given.type, given.value, given.channel_id, 'manual', given.reason
+      from unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::text[])
+        as given (id, type, value, channel_id, reason)
+      on conflict do nothing
+      returning 1)
+    select count(*)::int as added from added`,
+)
+
+const checkAccountStatement = prepared(
+  'check_account',
+  'Lets a worker compare all waiting sends of an account with its entries.',
+  'insert into suppression_checks (account_id) values ($1)',
+)
+
+async function addPage(
+  transaction: Transaction,
+  accountId: string,
+  page: readonly CsvEntry[],
+): Promise<number> {
+  const [result] = await importStatement(transaction, [
+    accountId,
+    page.map(() => uuidv7()),
+    page.map(({ contact }) => contact.type),
+    page.map(({ contact }) => contact.value),
+    page.map(({ channelId }) => channelId),
+    page.map(({ reason }) => reason),
+  ])
+  return result?.added ?? 0
+}
+
+/**
+ * Adds all entries of the pages in one transaction, or none if reading them fails.
+ *
+ * @returns how many are new.
+ */
+export async function importSuppressions(
+  db: Database,
+  accountId: string,
+  pages: AsyncIterable<readonly CsvEntry[]>,
+): Promise<number> {
+  return await inTransaction(db, async (transaction) => {
+    let added = 0
+    for await (const page of pages) added += await addPage(transaction, accountId, page)
+    if (added > 0) await checkAccountStatement(transaction, [accountId])
+    return added
+  })
+}

@@ -1,0 +1,77 @@
+import type { Context } from 'hono'
+import { findOwnChannel } from '../../../db/accounts/own-channels.ts'
+import { addSuppression, pageOfSuppressions, removeSuppression } from '../../../db/suppression/entries.ts'
+import { accountLists } from '../../core/account-lists.ts'
+import { noFields } from '../../core/endpoint-request.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { suppressionKey } from '../../core/suppression.ts'
+import { suppressionSchema } from '../../core/suppression-request.ts'
+import { shownSuppression } from '../../core/suppression-view.ts'
+import type { Needs } from '../../runtime.ts'
+import { type AccountSteps, queryOf } from '../account/steps.ts'
+import { answerJson } from '../answer.ts'
+import { authorize } from '../authenticate.ts'
+import { type ApiEnv, factory } from '../context.ts'
+import { ApiError } from '../errors.ts'
+import { channelNotFound } from '../send/find-own-channel.ts'
+
+export const suppressionNotFound = () => new ApiError(404, 'Suppression not found')
+
+/** The routes by which an account manages its list of contacts that get nothing (docs/reference/api.md#suppressions). */
+export function suppressionRoutes(
+  { db, settings }: Needs<'db', 'API_KEY_PEPPER'>,
+  { authenticate, withConnection, bodies, limiter }: AccountSteps,
+) {
+  const key = suppressionKey(settings.API_KEY_PEPPER)
+  const authorized = [authenticate, authorize('suppressions:manage')] as const
+  const withBody = [bodies.refuseDeclaredOversize, ...authorized] as const
+
+  const list = factory.createHandlers(...authorized, async (c) => {
+    const { readQuery, writeNext } = accountLists.suppressions
+    const query = queryOf(c, readQuery)
+    await limiter.rateLimit(c.var)
+    const { requestId, caller } = c.var
+    const { items, next } = await withConnection(c.var, () =>
+      pageOfSuppressions(db, caller.accountId, query, key),
+    )
+    const suppressions = items.map((entry) => shownSuppression(entry, 'whole'))
+    return answerJson(c, { requestId, suppressions, next: writeNext(next) })
+  })
+
+  /** @throws ApiError 404, the same for an absent channel and one of another account. */
+  const ownChannel = async (c: Context<ApiEnv>, channelId: string | undefined) => {
+    if (channelId === undefined) return null
+    const { accountId } = c.var.caller
+    const channel = canBeRecordId(channelId)
+      ? await withConnection(c.var, () => findOwnChannel(db, { channelId, accountId }))
+      : undefined
+    if (!channel) throw channelNotFound()
+    return channelId
+  }
+
+  // A repeat finds the entry that is there, so it needs no Idempotency-Key.
+  const add = factory.createHandlers(...withBody, async (c) => {
+    const { contact, channelId: given, reason } = await bodies.read(c, suppressionSchema)
+    const channelId = await ownChannel(c, given)
+    await limiter.rateLimit(c.var)
+    const { requestId, caller } = c.var
+    const suppressed = { accountId: caller.accountId, contact, channelId }
+    const entry = await withConnection(c.var, () => addSuppression(db, suppressed, reason ?? null, key))
+    // `requestId` is that of the request, in each answer; the list has the send's.
+    return answerJson(c, { ...shownSuppression(entry, 'whole'), requestId }, 201)
+  })
+
+  const remove = factory.createHandlers(...withBody, async (c) => {
+    await bodies.read(c, noFields, {})
+    const id = c.req.param('suppressionId') ?? ''
+    await limiter.rateLimit(c.var)
+    const { accountId } = c.var.caller
+    const removed = canBeRecordId(id)
+      ? await withConnection(c.var, () => removeSuppression(db, accountId, id))
+      : undefined
+    if (!removed) throw suppressionNotFound()
+    return new Response(null, { status: 204, headers: c.var.headers })
+  })
+
+  return { list, add, remove }
+}

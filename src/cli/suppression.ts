@@ -1,0 +1,200 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { listChannels } from '../../db/accounts/channels.ts'
+import type { Database } from '../../db/client.ts'
+import {
+  addSuppression,
+  listSuppressions,
+  removeSuppressedContact,
+  removeSuppression,
+  type SuppressedContact,
+  suppressionsOfContact,
+} from '../../db/suppression/entries.ts'
+import { importSuppressions } from '../../db/suppression/import.ts'
+import { anyContact, type Contact } from '../core/contact.ts'
+import { canBeRecordId } from '../core/record-id.ts'
+import { suppressionKey, suppressionReason } from '../core/suppression.ts'
+import { csvHeader } from '../core/suppression-csv.ts'
+import { shownSuppression } from '../core/suppression-view.ts'
+import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
+import { contact, existingAccount, wholeNumber } from './arguments.ts'
+import { allEntries, checkFile, csvLines, pagesOf } from './suppression-files.ts'
+
+type GivenContact = Pick<Contact, 'type' | 'value'>
+
+interface EntryOptions {
+  account: string
+  contact: GivenContact
+  channel?: string
+  reason?: string
+}
+
+const ofAccount = ['--account <id>', 'the account that the list belongs to'] as const
+const ofContact = ['--contact <value>', anyContact, contact] as const
+const ofChannel = ['--channel <id>', 'for this channel alone; default: for all of the account'] as const
+
+const keyOf = ({ setting }: CliContext) => suppressionKey(setting('API_KEY_PEPPER'))
+
+export function suppressionCommands(program: Command, answer: Answerer): void {
+  const suppression = program.command('suppression')
+  addCommand(suppression, answer)
+  removeCommand(suppression, answer)
+  listCommand(suppression, answer)
+  importCommand(suppression, answer)
+  exportCommand(suppression, answer)
+}
+
+function addCommand(suppression: Command, answer: Answerer): void {
+  suppression
+    .command('add')
+    .description('send nothing to the contact any more; its waiting sends fail')
+    .requiredOption(...ofAccount)
+    .requiredOption(...ofContact)
+    .option(...ofChannel)
+    .option('--reason <text>', 'why, for those who read the list', reasonText)
+    .action((options: EntryOptions, command: Command) =>
+      answer(command, async (context) => {
+        const suppressed = await contactOf(context.db, options)
+        const entry = await addSuppression(context.db, suppressed, options.reason ?? null, keyOf(context))
+        return shownSuppression(entry, 'masked')
+      }),
+    )
+}
+
+function removeCommand(suppression: Command, answer: Answerer): void {
+  suppression
+    .command('remove')
+    .description('let the contact get sends again; give the entry, or the contact')
+    .argument('[suppression]', "the entry's id")
+    .requiredOption(...ofAccount)
+    .option(...ofContact)
+    .option(...ofChannel)
+    .action(
+      (id: string | undefined, options: Partial<EntryOptions> & { account: string }, command: Command) =>
+        answer(command, async (context) => {
+          const removed = await removeEntry(context, id, options)
+          if (removed) return shownSuppression(removed, 'masked')
+          throw new CliError(
+            `The account has no such entry; see them with: suppression list --account ${options.account}`,
+          )
+        }),
+    )
+}
+
+async function removeEntry(
+  context: CliContext,
+  id: string | undefined,
+  { contact: given, ...options }: Partial<EntryOptions> & { account: string },
+) {
+  if ((id === undefined) === (given === undefined))
+    throw new CliError('Give the id of the entry, or --contact')
+  if (given)
+    return await removeSuppressedContact(
+      context.db,
+      await contactOf(context.db, { ...options, contact: given }),
+      keyOf(context),
+    )
+  const accountId = await existingAccount(context.db, options.account)
+  return canBeRecordId(id ?? '') ? await removeSuppression(context.db, accountId, id ?? '') : undefined
+}
+
+interface ListOptions {
+  account: string
+  contact?: GivenContact
+  limit: number
+  after?: string
+}
+
+const defaultLimit = 100
+
+function listCommand(suppression: Command, answer: Answerer): void {
+  suppression
+    .command('list')
+    .description('the entries, oldest first')
+    .requiredOption(...ofAccount)
+    .option(...ofContact)
+    .option('--limit <n>', `how many at most; default: ${defaultLimit}`, wholeNumber, defaultLimit)
+    .option('--after <suppression>', 'those after this entry')
+    .action((options: ListOptions, command: Command) =>
+      answer(command, async (context) => {
+        const accountId = await existingAccount(context.db, options.account)
+        const { contact: given, limit, after } = options
+        if (after !== undefined && !canBeRecordId(after)) throw new CliError(`No entry ${after}`)
+        const entries = given
+          ? await suppressionsOfContact(context.db, { accountId, contact: given }, keyOf(context))
+          : await listSuppressions(context.db, accountId, { after, limit })
+        return { suppressions: entries.map((entry) => shownSuppression(entry, 'masked')) }
+      }),
+    )
+}
+
+function importCommand(suppression: Command, answer: Answerer): void {
+  suppression
+    .command('import')
+    .description('add the entries of a file, all or none; their waiting sends fail')
+    .requiredOption(...ofAccount)
+    .requiredOption('--file <path>', `CSV: line 1 is ${csvHeader}, then one line each`)
+    .action((options: { account: string; file: string }, command: Command) =>
+      answer(command, async ({ db, print }) => {
+        const accountId = await existingAccount(db, options.account)
+        const ids = new Set((await listChannels(db, accountId)).map(({ channelId }) => channelId))
+        const file = { path: options.file, isChannel: (id: string) => ids.has(id) }
+        const total = await checkFile(file)
+        const { json } = command.optsWithGlobals<{ json?: boolean }>()
+        const showProgress = (read: number) => {
+          if (!json && read % progressEvery === 0) print(`${read} of ${total} entries`)
+        }
+        const imported = await importSuppressions(db, accountId, pagesOf(file, showProgress))
+        return { imported, alreadyThere: total - imported }
+      }),
+    )
+}
+
+const progressEvery = 100_000
+
+function exportCommand(suppression: Command, answer: Answerer): void {
+  suppression
+    .command('export')
+    .description('print the entries as import reads them, with whole contacts')
+    .requiredOption(...ofAccount)
+    .action((options: { account: string }, command: Command) =>
+      answer(
+        command,
+        async ({ db, print }) => {
+          const accountId = await existingAccount(db, options.account)
+          const { json } = command.optsWithGlobals<{ json?: boolean }>()
+          if (json) throw new CliError('suppression export prints CSV: leave --json out')
+          let lines = [csvHeader]
+          for await (const page of allEntries(db, accountId)) {
+            print(lines.join('\n'))
+            lines = csvLines(page)
+          }
+          return { lines }
+        },
+        (answered) => ('lines' in answered ? answered.lines.join('\n') : renderFields(answered)),
+      ),
+    )
+}
+
+/** @throws CliError if there is no such account, or it has no such channel. */
+async function contactOf(
+  db: Database,
+  {
+    account,
+    contact: given,
+    channel = null,
+  }: Pick<EntryOptions, 'account' | 'contact'> & { channel?: string | null },
+): Promise<SuppressedContact> {
+  const accountId = await existingAccount(db, account)
+  const isOwn =
+    channel === null || (await listChannels(db, accountId)).some(({ channelId }) => channelId === channel)
+  if (isOwn) return { accountId, contact: given, channelId: channel }
+  throw new CliError(
+    `The account has no channel ${channel}; see them with: channel list --account ${accountId}`,
+  )
+}
+
+function reasonText(text: string): string {
+  const { success, data } = suppressionReason.safeParse(text)
+  if (success) return data
+  throw new InvalidArgumentError('Use 1 to 500 characters on one line.')
+}

@@ -1,0 +1,62 @@
+import { createHmac } from 'node:crypto'
+import { singleLine } from './fields.ts'
+
+/** Why a contact gets nothing. All but `manual` come from what a provider answered or reported. */
+export const suppressionCauses = ['manual', 'bounce', 'complaint', 'opt_out'] as const
+export type SuppressionCause = (typeof suppressionCauses)[number]
+
+/** The causes that suppress a contact by themselves, unless its channel says otherwise. */
+export const autoCauses = ['bounce', 'complaint', 'opt_out'] as const satisfies SuppressionCause[]
+export type AutoCause = (typeof autoCauses)[number]
+
+/**
+ * A provider's codes after which a contact is suppressed, each with its cause. Only codes that the provider documents so: nothing
+ * else suppresses anybody. Not a full mailbox, a policy, a reputation, nor a phone that is out of reach.
+ */
+export type SuppressingCodes = Readonly<Record<string, AutoCause>>
+
+/** What a failure says about its contact. @param codes of the provider. */
+export function autoCauseOf(
+  {
+    providerCode,
+    suppresses,
+  }: { providerCode?: string | null | undefined; suppresses?: AutoCause | null | undefined },
+  codes: SuppressingCodes = {},
+): AutoCause | null {
+  if (suppresses !== undefined) return suppresses
+  return providerCode && Object.hasOwn(codes, providerCode) ? (codes[providerCode] ?? null) : null
+}
+
+/** What an operator or a client writes beside an entry. */
+export const suppressionReason = singleLine(1, 500)
+
+/**
+ * The reasons of sends that end because their contact is suppressed. They are stored: a text, once released, must not change. What
+ * an operator or a client wrote isn't in them, because it may name the contact.
+ */
+export const suppressedReasons: Record<SuppressionCause, string> = {
+  manual: 'suppressed: the contact was put on the list of those who get nothing',
+  bounce: 'suppressed: an earlier message to this contact could not be delivered, for good',
+  complaint: 'suppressed: the contact complained about an earlier message',
+  opt_out: 'suppressed: the contact wants no messages from this channel',
+}
+
+/** Undefined for the reasons of other failures. */
+export const causeOfReason = (reason: string): SuppressionCause | undefined =>
+  suppressionCauses.find((cause) => suppressedReasons[cause] === reason)
+
+/** Begins the value of an entry whose contact was erased; its keyed hash follows. No valid contact begins so. */
+export const erasedPrefix = 'erased:'
+
+/** The block size of SHA-256, to which HMAC pads its key. */
+const blockBytes = 64
+
+/**
+ * The key of the hashes of erased contacts, as HMAC's inner and outer key: SQL, which has only SHA-256, computes the hash with them
+ * (`erasedValue` in db/claim-rule.ts). Derived, so that the pepper itself never leaves the process.
+ */
+export function suppressionKey(pepper: string): Buffer {
+  const key = Buffer.alloc(blockBytes)
+  createHmac('sha256', pepper).update('suppressions').digest().copy(key)
+  return Buffer.concat([key.map((byte) => byte ^ 0x36), key.map((byte) => byte ^ 0x5c)])
+}

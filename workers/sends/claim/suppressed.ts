@@ -1,0 +1,33 @@
+import type { Refusal } from '../../../db/delivery/refusals.ts'
+import { failSuppressed } from '../../../db/suppression/fail-suppressed.ts'
+import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
+import { noteEnd } from '../../../src/platform/send-end.ts'
+import type { Needs } from '../../../src/runtime.ts'
+
+/**
+ * Fails those of the refused sends whose contact is suppressed. The reconciler wakes the endpoints.
+ *
+ * @returns a function that returns the refusals as they are then.
+ */
+export function suppressedFailer(
+  runtime: Needs<'db' | 'log' | 'metrics'>,
+  suppressionKey: Buffer,
+): (refusals: Refusal[]) => Promise<Refusal[]> {
+  const fail = retryUntilAvailable(runtime.log, (requestIds: readonly string[]) =>
+    failSuppressed(runtime.db, requestIds, suppressionKey),
+  )
+  return async (refusals) => {
+    const suppressed = refusals.filter(({ isSuppressed }) => isSuppressed)
+    if (suppressed.length === 0) return refusals
+    const failed = await fail(suppressed.map(({ requestId }) => requestId))
+    for (const { requestId, reason } of failed)
+      noteEnd(runtime, { requestId, status: 'failed', fields: { reason } })
+    const hasFailed = new Set(failed.map(({ requestId }) => requestId))
+    return refusals.map((refusal) => {
+      if (!refusal.isSuppressed) return refusal
+      // Another statement had locked its row: it is looked at again.
+      const dueInMs = hasFailed.has(refusal.requestId) ? null : 0
+      return { ...refusal, dueInMs, wakesLaneHead: true, waitsForPermitOf: null }
+    })
+  }
+}
