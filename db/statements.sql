@@ -1053,13 +1053,8 @@ written as (
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-<<<<<<< HEAD
     s.next_attempt_at, e.confirms,
-    s.change_number, s.attempt as attempts, s.conversation_id,
-=======
-    s.next_attempt_at, e.settles,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
->>>>>>> w/suppress
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
@@ -1082,14 +1077,9 @@ announced as (
       select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
-<<<<<<< HEAD
         (1, case when r.confirms then 'message.sent' end),
-        (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
-=======
-        (1, case when r.settles then 'message.sent' end),
         (2, case when r.raises or r.is_recorded and (r.kind = 'complained')
                  then 'message.' || r.kind end)) made (part, type)
->>>>>>> w/suppress
       where made.type is not null
       union all
       select e.request_id, 0, 0, 'message.' || e.status, null, null
@@ -2435,13 +2425,8 @@ written as (
     s.request_id, s.status, s.lane, s.seq,
     s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, e.ended_at) as retried_at,
-<<<<<<< HEAD
     e.confirms,
-    s.change_number, s.attempt as attempts, s.conversation_id,
-=======
-    e.settles,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
->>>>>>> w/suppress
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
@@ -2464,14 +2449,9 @@ announced as (
       select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
-<<<<<<< HEAD
         (1, case when r.confirms then 'message.sent' end),
-        (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
-=======
-        (1, case when r.settles then 'message.sent' end),
         (2, case when r.raises or r.is_recorded and (r.kind = 'complained')
                  then 'message.' || r.kind end)) made (part, type)
->>>>>>> w/suppress
       where made.type is not null
       union all
       select e.request_id, 0, 0, 'message.' || e.status, null, e.record->>'providerCode'
@@ -2708,26 +2688,15 @@ written as (
     delivery = coalesce(c.new_state, c.delivery),
     delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
-<<<<<<< HEAD
     change_number = s.change_number + case when c.confirmed then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0)
-=======
-    change_number = s.change_number + case when c.settled then 1 else 0 end
         + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int
->>>>>>> w/suppress
   from changes c
   where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
   returning
     s.request_id, s.status, s.lane, s.seq,
-<<<<<<< HEAD
     c.confirmed and c.status = 'queued' as ends_now,
-    c.confirmed or c.new_state is not null as is_changed,
-    s.change_number, s.attempt as attempts, s.conversation_id,
-=======
-    c.settled and c.status = 'queued' as ends_now,
-    c.settled or c.new_state is not null or c.complaints > 0 as is_changed,
+    c.confirmed or c.new_state is not null or c.complaints > 0 as is_changed,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
->>>>>>> w/suppress
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
@@ -2750,14 +2719,9 @@ announced as (
       select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
-<<<<<<< HEAD
         (1, case when r.confirms then 'message.sent' end),
-        (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
-=======
-        (1, case when r.settles then 'message.sent' end),
         (2, case when r.raises or r.is_recorded and (r.kind = 'complained')
                  then 'message.' || r.kind end)) made (part, type)
->>>>>>> w/suppress
       where made.type is not null) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
