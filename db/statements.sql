@@ -2913,7 +2913,7 @@ returning e.id as "suppressionId", e.contact_type as "contactType",
   e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt";
 
 -- remove_suppression: Removes an entry by its id.
-delete from suppressions e where e.id = $2 and e.account_id = $1
+delete from suppressions e where e.id = $2 and e.account_id = coalesce($1, e.account_id)
 returning e.id as "suppressionId", e.contact_type as "contactType",
   case when e.erased_at is null then e.contact_value end as "contactValue",
   e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt";

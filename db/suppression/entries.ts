@@ -78,14 +78,14 @@ const removeStatement = prepared<Suppression>(
   'remove_suppression',
   'Removes an entry by its id.',
   sqlText`
-    delete from suppressions e where e.id = $2 and e.account_id = $1
+    delete from suppressions e where e.id = $2 and e.account_id = coalesce($1, e.account_id)
     returning ${columns}`,
 )
 
-/** @returns undefined if the account has no such entry. */
+/** @param accountId undefined for any account. @returns undefined if it has no such entry. */
 export async function removeSuppression(
   db: Database,
-  accountId: string,
+  accountId: string | undefined,
   suppressionId: string,
 ): Promise<Suppression | undefined> {
   return (await removeStatement(db, [accountId, suppressionId]))[0]

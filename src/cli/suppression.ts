@@ -63,37 +63,34 @@ function addCommand(suppression: Command, answer: Answerer): void {
 function removeCommand(suppression: Command, answer: Answerer): void {
   suppression
     .command('remove')
-    .description('let the contact get sends again; give the entry, or the contact')
+    .description('let the contact get sends again; give the entry, or the account and the contact')
     .argument('[suppression]', "the entry's id")
-    .requiredOption(...ofAccount)
+    .option(...ofAccount)
     .option(...ofContact)
     .option(...ofChannel)
-    .action(
-      (id: string | undefined, options: Partial<EntryOptions> & { account: string }, command: Command) =>
-        answer(command, async (context) => {
-          const removed = await removeEntry(context, id, options)
-          if (removed) return shownSuppression(removed, 'masked')
-          throw new CliError(
-            `The account has no such entry; see them with: suppression list --account ${options.account}`,
-          )
-        }),
+    .action((id: string | undefined, options: Partial<EntryOptions>, command: Command) =>
+      answer(command, async (context) => {
+        const removed = await removeEntry(context, id, options)
+        if (removed) return shownSuppression(removed, 'masked')
+        throw new CliError(`There is no such entry; see them with: outbound suppression list`)
+      }),
     )
 }
 
 async function removeEntry(
   context: CliContext,
   id: string | undefined,
-  { contact: given, ...options }: Partial<EntryOptions> & { account: string },
+  { contact, account, ...options }: Partial<EntryOptions>,
 ) {
-  if ((id === undefined) === (given === undefined))
-    throw new CliError('Give the id of the entry, or --contact')
-  if (given)
+  if ((id === undefined) === (contact === undefined) || (contact !== undefined && account === undefined))
+    throw new CliError('Give the id of the entry, or --account and --contact')
+  if (contact !== undefined && account !== undefined)
     return await removeSuppressedContact(
       context.db,
-      await contactOf(context.db, { ...options, contact: given }),
+      await contactOf(context.db, { ...options, account, contact }),
       keyOf(context),
     )
-  const accountId = await existingAccount(context.db, options.account)
+  const accountId = account === undefined ? undefined : await existingAccount(context.db, account)
   return canBeRecordId(id ?? '') ? await removeSuppression(context.db, accountId, id ?? '') : undefined
 }
 

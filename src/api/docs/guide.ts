@@ -25,6 +25,7 @@ export const guideNames = [
   'list',
   'callbacks',
   'receipts',
+  'suppressions',
   'limits',
   'typed-clients',
 ] as const

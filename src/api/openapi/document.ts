@@ -94,6 +94,11 @@ const tags = (hasMedia: boolean) => [
     externalDocs: guide('callbacks', 'Callbacks, and how to verify them'),
   },
   {
+    name: 'Suppressions',
+    description: 'Contacts that get nothing from an account.',
+    externalDocs: guide('suppressions', 'Who gets nothing, and why'),
+  },
+  {
     name: 'Callbacks',
     description: 'Calls to the endpoints of an account.',
     externalDocs: guide('callbacks', 'Callbacks, and how to verify them'),

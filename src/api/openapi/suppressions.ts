@@ -12,6 +12,7 @@ const entry: Record<string, JsonSchema> = {
   suppressionId: uuid('The id of the entry.'),
   contact: {
     type: 'object',
+    description: 'Who gets nothing.',
     properties: {
       type: text('The kind of `value`.', { enum: contactTypes }),
       value: text('The contact, normalised; `erased` once it was erased. Such an entry goes on to hold.'),
@@ -39,6 +40,7 @@ export const suppressionSchemas: Record<string, JsonSchema> = {
     properties: {
       contact: {
         type: 'object',
+        description: 'Who is to get nothing.',
         properties: {
           value: text('A phone number or an e-mail address. It is normalised as in a send.'),
           type: {
