@@ -463,10 +463,11 @@ where channel_id = any((select $1::uuid[])::uuid[]) and not exists (
 
 -- due_endpoints: Lists the endpoints that have been due for a while, and that nobody is calling.
 with recursive waiting as (
-  (select endpoint_id as id from callbacks where finished_at is null order by endpoint_id limit 1)
+  (select endpoint_id as id from callbacks where finished_at is null
+   order by endpoint_id, next_try_at limit 1)
   union all
   select (select endpoint_id from callbacks where finished_at is null and endpoint_id > waiting.id
-          order by endpoint_id limit 1)
+          order by endpoint_id, next_try_at limit 1)
   from waiting where waiting.id is not null)
 select e.id as "endpointId", 0 as "inMs", (e.failing_since is not null
    or coalesce(e.answered_at < clock_timestamp() - interval '10 minutes', true)) as "isInSlowStart",
@@ -483,6 +484,7 @@ where e.disabled_at is null and e.claim_id is null
           where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
             and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
           limit 1), true)
+    order by c.next_try_at
     limit 1);
 
 -- due_sends: Lists the overdue sends of channels, page by page.

@@ -34,7 +34,7 @@ export function findNextCalls(db: Database, endpointIds: readonly string[]): Pro
 }
 
 /**
- * Finds the endpoints one by one by the index, instead of reading all their callbacks: with `exists`, PostgreSQL might join them;
+ * Finds the endpoints one by one by the index of waiting callbacks, whose order it asks for, instead of reading all their callbacks: with `exists`, PostgreSQL might join them;
  * with `clock_timestamp()`, it would read all that are tried again later.
  */
 const dueEndpointsStatement = prepared<EndpointWakeUp>(
@@ -42,10 +42,11 @@ const dueEndpointsStatement = prepared<EndpointWakeUp>(
   'Lists the endpoints that have been due for a while, and that nobody is calling.',
   sqlText`
     with recursive waiting as (
-      (select endpoint_id as id from callbacks where finished_at is null order by endpoint_id limit 1)
+      (select endpoint_id as id from callbacks where finished_at is null
+       order by endpoint_id, next_try_at limit 1)
       union all
       select (select endpoint_id from callbacks where finished_at is null and endpoint_id > waiting.id
-              order by endpoint_id limit 1)
+              order by endpoint_id, next_try_at limit 1)
       from waiting where waiting.id is not null)
     select e.id as "endpointId", 0 as "inMs", ${kind}
     from waiting join endpoints e using (id)
@@ -56,6 +57,7 @@ const dueEndpointsStatement = prepared<EndpointWakeUp>(
         where c.endpoint_id = e.id and c.finished_at is null
           and c.next_try_at <= now() - $1 * interval '1 ms'
           and ${isFirst}
+        order by c.next_try_at
         limit 1)`,
 )
 

@@ -2,6 +2,7 @@ import { execFile, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../src/dev/embedded/free-port.ts'
@@ -175,7 +176,7 @@ describe.each(scripts)('in $label', (language) => {
     })
     onTestFinished(() => void child.kill())
     const lines: string[] = []
-    child.stdout.on('data', (chunk) => lines.push(...String(chunk).trim().split('\n')))
+    createInterface(child.stdout).on('line', (line) => lines.push(line))
     const post = (headers: Record<string, string>) => fetch(url, { method: 'POST', body: '{}', headers })
     await eventually('the receiver listens', () =>
       post({}).then(
