@@ -3,11 +3,13 @@ import { stat } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Moved, withinTimeLimit } from '../../../workers/providers/time-limit.ts'
-import { expectSooner, timed } from '../../support/standstill.ts'
+import { expectSooner, StoodStill, timed } from '../../support/standstill.ts'
 
 const timeoutMs = 400
 const slowestBytesPerMs = 250
 const timeToHeedMs = 1500
+/** Of the 50 ms in which the last test has to stand still by itself. */
+const notableMs = 10
 
 /** Work that moves so many bytes each 20 ms, so often, then does nothing more, and ends when its signal is aborted. */
 async function work(signal: AbortSignal, moved: Moved, bytes: number, times: number, isHanging: boolean) {
@@ -64,5 +66,10 @@ test('an answer that arrives while the process stands still at the end of the ti
       }
       setTimeout(() => stat('.', standStillAsTheAnswerComes), timeoutMs + 10)
     })
-  expect(await withinTimeLimit(timeoutMs, work, 'left behind')).toBe('answered')
+  const { result, stoodStillMs } = await timed(async () => ({
+    result: await withinTimeLimit(timeoutMs, work, 'left behind'),
+  }))
+  // With a later standstill than this test's own, the answer came after the call was aborted.
+  if (result === 'aborted' && stoodStillMs > notableMs) throw new StoodStill(`for ${stoodStillMs} ms`)
+  expect(result).toBe('answered')
 })
