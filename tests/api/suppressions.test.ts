@@ -105,3 +105,15 @@ test.each([
   expect(answer.status).toBe(400)
   expect(answer.body.message).toContain(message)
 })
+
+test('a DELETE of an absent entry is a 404 that uses up no rate limit', async () => {
+  const by = await manager()
+  const left = async () => {
+    const { headers } = await ask(service, by, 'GET', path)
+    return Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1])
+  }
+  const before = await left()
+  const absent = `${path}/01890000-0000-7000-8000-000000000000`
+  expectError(await ask(service, by, 'DELETE', absent), 404, 'Suppression not found')
+  expect(await left()).toBe(before - 1)
+})

@@ -69,7 +69,11 @@ export function suppressionRoutes(
     const removed = canBeRecordId(id)
       ? await withConnection(c.var, () => removeSuppression(db, accountId, id))
       : undefined
-    if (!removed) throw suppressionNotFound()
+    if (!removed) {
+      // A 404 doesn't count.
+      await limiter.refundRateLimit(c.var, 1)
+      throw suppressionNotFound()
+    }
     return new Response(null, { status: 204, headers: c.var.headers })
   })
 
