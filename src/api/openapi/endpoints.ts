@@ -345,7 +345,7 @@ const callbacks = (settings: PathSettings): Operation => ({
   ...base,
   operationId: 'listCallbacks',
   summary: 'List the callbacks of an endpoint, newest first',
-  description: `What the endpoint was told, what it answered, and what it will be told. A page looks at no more than 30,000 callbacks, so with \`state\` it may be short: go on until \`next\` is null. ${counts}`,
+  description: `The callbacks of the endpoint, made and waiting, with its answers. A page looks at no more than 30,000 callbacks, so with \`state\` it may be short: go on until \`next\` is null. ${counts}`,
   parameters: [
     ofOne,
     ...inQuery(accountLists.callbacks.parameters, { state: { type: 'string', enum: callbackStates } }),
