@@ -2,12 +2,12 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { csrf } from 'hono/csrf'
 import { auth } from 'hono/utils/basic-auth'
 import { LRUCache } from 'lru-cache'
+import { builtIn } from '../core/person.ts'
 import { isLoopback } from '../core/public-address.ts'
 import { subscriber } from '../core/subscriber.ts'
 import { type AdminRuntime, factory } from './context.ts'
 import { PageError } from './errors.tsx'
 
-const user = 'admin'
 const failuresAllowed = 10
 const failureWindowMs = 60_000
 const addressesCounted = 10_000
@@ -40,6 +40,7 @@ export function authenticate({ settings }: AdminRuntime) {
     noUpdateTTL: true,
   })
   return factory.createMiddleware(async (c, next) => {
+    c.set('person', builtIn)
     if (password === undefined) return next()
     const from = subscriber(c.env.incoming.socket.remoteAddress ?? 'unknown')
     const failed = failures.get(from) ?? 0
@@ -50,11 +51,12 @@ export function authenticate({ settings }: AdminRuntime) {
       })
     }
     const given = auth(c.req.raw)
-    const isRight = given !== undefined && isSame(given.username, user) && isSame(given.password, password)
+    const isRight =
+      given !== undefined && isSame(given.username, builtIn.name) && isSame(given.password, password)
     if (isRight) return next()
     // A browser's first request has no credentials, so it doesn't count as a wrong password.
     if (c.req.header('Authorization') !== undefined) failures.set(from, failed + 1)
-    throw new PageError(401, `Sign in as ${user}, with the password set in ADMIN_PASSWORD.`, {
+    throw new PageError(401, `Sign in as ${builtIn.name}, with the password set in ADMIN_PASSWORD.`, {
       'WWW-Authenticate': 'Basic realm="Outbound messages", charset="UTF-8"',
     })
   })

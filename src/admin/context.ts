@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { createFactory } from 'hono/factory'
+import type { Person } from '../core/person.ts'
 import type { AdminSettings } from '../platform/settings.ts'
 import type { Runtime } from '../runtime.ts'
 
@@ -8,6 +9,8 @@ export type AdminRuntime = Runtime<AdminSettings>
 
 export interface AdminEnv {
   Bindings: HttpBindings
+  /** Who asks. Set by `authenticate`. */
+  Variables: { person: Person }
 }
 
 export type AdminApp = Hono<AdminEnv>
