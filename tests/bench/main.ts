@@ -13,8 +13,10 @@ import { roundTrip } from './round-trip.ts'
 import { shards } from './shards/index.ts'
 import { soak } from './soak/index.ts'
 import { speed } from './speed/index.ts'
+import { through } from './through/index.ts'
 
 const benchmarks: Record<string, Benchmark> = {
+  through,
   speed,
   fairness,
   'round-trip': roundTrip,

@@ -1,15 +1,16 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
-import { cp, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Reaper } from '../../src/dev/embedded/index.ts'
+import { finishBuild } from '../../src/dev/finish-build.ts'
 import { eventually } from '../support/wait.ts'
 
 const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
-const build = join(projectRoot, 'dist/bench')
+const build = 'dist/bench'
 const loggedWithinMs = 90_000
 const shownOfLog = 2000
 
@@ -25,6 +26,7 @@ export const programs = {
   usualWorker: { entry: 'tests/bench/usual/worker.js', readyEvent: 'working' },
   recordlessApi: { entry: 'tests/bench/bare/recordless-api.js', readyEvent: 'listening', flags },
   watchedApi: { entry: 'tests/bench/bare/watched-api.js', readyEvent: 'listening', flags },
+  wholeJobApi: { entry: 'tests/bench/bare/whole-job-api.js', readyEvent: 'listening', flags },
   bareWorker: { entry: 'tests/bench/bare/worker.js', readyEvent: 'working' },
   mediaLoad: { entry: 'tests/bench/media-load-program.js', readyEvent: 'prepared' },
   echo: { entry: 'tests/bench/bare/echo.js', readyEvent: 'listening' },
@@ -59,7 +61,7 @@ interface ProgramOptions {
 export async function buildPrograms(): Promise<void> {
   const tsc = join(projectRoot, 'node_modules/.bin/tsc')
   await promisify(execFile)(tsc, ['-p', 'tsconfig.bench.json'], { cwd: projectRoot })
-  await cp(join(projectRoot, 'db/migrations'), join(build, 'db/migrations'), { recursive: true })
+  await finishBuild(build)
 }
 
 let started = 0
@@ -75,7 +77,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   const logFile = join(options.folder, `${++started}-${basename(entry, '.js')}.log`)
   const log = openSync(logFile, 'a')
   const profiling = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`]
-  const child = spawn(process.execPath, [...profiling, ...flags, join(build, entry)], {
+  const child = spawn(process.execPath, [...profiling, ...flags, join(projectRoot, build, entry)], {
     cwd: projectRoot,
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', log, log],

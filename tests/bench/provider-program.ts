@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +19,7 @@ export interface ProviderCall {
 
 /**
  * A webhook receiver in a separate process, which keeps every call in memory. A channel's URL determines the answers:
- * `/accept/…`, `/discard/…`, which drops the body unread, `/hang/…`, `/after/MS/…`, `/fail-once/SHARE/…`, which answers 503 to the
+ * `/accept/…`, `/discard/…`, which drops the body unread, `/hang/…`, `/after/MS/…`, `/between/MS/MS/…`, `/fail-once/SHARE/…`, which answers 503 to the
  * first call of that share of the sends, or `/limit-contacts/PREFIX/…`, a WhatsApp API that has had too many messages for contacts
  * with this prefix. The rest of the path distinguishes channels. Media at `/media/unavailable` answers 503, at `/media/hang`
  * never. It is also a mail server.
@@ -53,9 +54,10 @@ async function take(request: IncomingMessage, response: ServerResponse): Promise
   const requestId: string = body.requestId ?? body.biz_opaque_callback_data ?? body.data?.requestId
   const call: ProviderCall = { requestId, path, contact, arrivedAt, status: undefined }
   calls.push(call)
-  const [, treatment, amount] = path.split('/')
+  const [, treatment, amount, most] = path.split('/')
   if (treatment === 'hang') return
   if (treatment === 'after') await sleep(Number(amount))
+  if (treatment === 'between') await sleep(randomInt(Number(amount), Number(most)))
   if (treatment === 'limit-contacts' && contact.startsWith(String(amount))) {
     call.status = 400
     response.writeHead(call.status).end(pairRateLimit)

@@ -49,7 +49,7 @@ export interface StartedApi {
 }
 
 export type WorkerProgram = 'worker' | 'plainWorker' | 'usualWorker' | 'bareWorker'
-type ApiProgram = 'api' | 'usualApi' | 'recordlessApi' | 'watchedApi' | 'echo'
+export type ApiProgram = 'api' | 'usualApi' | 'recordlessApi' | 'watchedApi' | 'wholeJobApi' | 'echo'
 
 /** An account without an effective rate limit. */
 export interface Tenant {

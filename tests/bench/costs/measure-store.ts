@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { retentionTrims } from '../../../db/upkeep/retention.ts'
 import { pageSize } from '../../../workers/upkeep/sweep.ts'
 import { nowMs } from '../clock.ts'
-import { cpuSecondsOf, parentOf } from '../cpu-time.ts'
+import { type CpuByProcess, cpuByProcess, sumOf } from '../cpu-by-process.ts'
 import { latenciesOf } from '../latency.ts'
 import { openAccounts, openChannels } from '../senders.ts'
 import { openStage, type Stage } from '../stage.ts'
@@ -63,46 +63,26 @@ export async function measureStore(
 }
 
 /** Until then: µs of CPU, bytes. */
-interface Reading {
+interface Reading extends CpuByProcess {
   atMs: number
   sends: number
-  api: number
-  worker: number
-  postgres: number
-  nodes: number[]
   wal: number
 }
 
 async function read(stage: Stage): Promise<Reading> {
-  const { rows } = await stage.db.$client.query<{ pid: number; sends: number; wal: string }>(
-    `select pg_backend_pid() as pid, (select count(*)::int from sends) as sends, pg_current_wal_lsn() - '0/0' as wal`,
+  const { rows } = await stage.db.$client.query<{ sends: number; wal: string }>(
+    `select (select count(*)::int from sends) as sends, pg_current_wal_lsn() - '0/0' as wal`,
   )
-  const [{ pid = 0, sends = 0, wal = '0' } = {}] = rows
-  const workers = await Promise.all(stage.workers().map((worker) => microsOf(worker.pid)))
-  return {
-    atMs: nowMs(),
-    sends,
-    api: await microsOf(stage.api.program.pid),
-    worker: sumOf(workers),
-    postgres: await microsOf(await parentOf(pid)),
-    nodes: await Promise.all(
-      stage.redisNodes.map(async (node) => {
-        const [, redisPid] = /process_id:(\d+)/.exec(await node.info('server')) ?? []
-        return await microsOf(Number(redisPid))
-      }),
-    ),
-    wal: Number(wal),
-  }
+  const [{ sends = 0, wal = '0' } = {}] = rows
+  return { atMs: nowMs(), sends, wal: Number(wal), ...(await cpuByProcess(stage)) }
 }
-
-const microsOf = async (pid: number) => (await cpuSecondsOf(pid)) * 1e6
 
 /** Without what idle processes use: that is the same at any load. */
 function perSend({ idle, before, after }: Record<'idle' | 'before' | 'after', Reading>) {
   const idleTimes = (after.atMs - before.atMs) / (before.atMs - idle.atMs)
   const of = (used: (reading: Reading) => number) =>
     (used(after) - used(before) - (used(before) - used(idle)) * idleTimes) / (after.sends - before.sends)
-  const nodes = after.nodes.map((_, index) => of((reading) => reading.nodes[index] ?? 0))
+  const nodes = after.redis.map((_, index) => of((reading) => reading.redis[index] ?? 0))
   return {
     api: of(({ api }) => api),
     worker: of(({ worker }) => worker),
@@ -112,8 +92,6 @@ function perSend({ idle, before, after }: Record<'idle' | 'before' | 'after', Re
     wal: of(({ wal }) => wal),
   }
 }
-
-const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
 
 /** What PostgreSQL keeps of a finished send, with its timeline and all indexes. */
 async function diskOf({ db }: Stage): Promise<number> {
