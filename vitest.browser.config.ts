@@ -5,8 +5,9 @@ export default defineConfig({
   test: {
     include: ['tests/**/*.browser.ts'],
     globalSetup: ['tests/support/global-setup.ts', 'tests/support/browser-setup.ts'],
-    fileParallelism: false,
-    testTimeout: 60_000,
-    hookTimeout: 90_000,
+    maxWorkers: 2,
+    /** No promises, but the ends of what hangs: far beyond what a busy machine takes. */
+    testTimeout: 400_000,
+    hookTimeout: 300_000,
   },
 })
