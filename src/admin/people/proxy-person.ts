@@ -18,7 +18,7 @@ export function proxyPersonReader(settings: ProxySettings) {
     if (userHeader === undefined || roleHeader === undefined || !isFromProxy(incoming, settings))
       return undefined
     const name = onlyValue(incoming, userHeader)
-    if (name === undefined) return undefined
+    if (!name) return undefined
     if (!isPersonName(name)) {
       throw new PageError(403, `The proxy's header ${userHeader} has to be a name of ${personNameWanted}.`)
     }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import pLimit from 'p-limit'
 import { beginSession, type Credentials, findCredentials } from '../../../db/people/sessions.ts'
 import { isPassword } from '../../core/password.ts'
-import { nameKey } from '../../core/person.ts'
+import { isPersonName, nameKey } from '../../core/person.ts'
 import { subscriber } from '../../core/subscriber.ts'
 import { sharedLimiters } from '../../platform/shared-limiter.ts'
 import type { AdminRuntime } from '../context.ts'
@@ -41,7 +41,7 @@ export function signIn(runtime: AdminRuntime) {
   return async ({ name, password, address: from }: SignInAttempt): Promise<SignedIn> => {
     const address = subscriber(from)
     if (hashing.pendingCount >= hashesWaiting) return { refused: 'busy' }
-    const credentials = await findCredentials(db, name)
+    const credentials = isPersonName(name) ? await findCredentials(db, name) : undefined
     const counted = await limits.count({ name, address, isKnown: isKnown(credentials, address) })
     if (counted.isOver) return { refused: 'limited', resetSeconds: counted.resetSeconds }
     const isRight = await hashing(() => isPassword(password, credentials?.passwordHash))
