@@ -21,6 +21,7 @@ import type { ContactType } from '../src/core/contact.ts'
 import type { Ordering } from '../src/core/lane.ts'
 import type { Message, MessageType } from '../src/core/message.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
+import type { Role } from '../src/core/person.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { DeliveryState } from '../src/core/receipt.ts'
 import type { AutoCause, SuppressionCause } from '../src/core/suppression.ts'
@@ -458,6 +459,35 @@ export const suppressionChecks = pgTable(
     dueAt: moment('due_at').notNull().default(sql`clock_timestamp()`),
   },
   (table) => [index('suppression_checks_due').on(table.dueAt)],
+)
+
+/** Who may sign in to the admin pages (docs/reference/admin.md#people). */
+export const people = pgTable('people', {
+  id: uuid('id').primaryKey(),
+  name: text('name').notNull(),
+  /** By `nameKey`: two names that differ only in case are the same. */
+  nameKey: text('name_key').notNull().unique(),
+  role: text('role').$type<Role>().notNull(),
+  /** By `hashPassword`. */
+  passwordHash: text('password_hash').notNull(),
+  createdAt: moment('created_at').notNull().defaultNow(),
+  signedInAt: moment('signed_in_at'),
+  /** Where they last signed in from: guesses from elsewhere can't lock them out there. */
+  knownAddresses: text('known_addresses').array().notNull().default(sql`'{}'`),
+})
+
+export const personSessions = pgTable(
+  'person_sessions',
+  {
+    /** SHA-256 of the token in the cookie. */
+    tokenHash: bytea('token_hash').primaryKey(),
+    personId: uuid('person_id')
+      .notNull()
+      .references(() => people.id, { onDelete: 'cascade' }),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [index('person_sessions_of_person').on(table.personId)],
 )
 
 /** Live workers, and dead ones whose claims still have to be given up. */

@@ -107,6 +107,21 @@ insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * int
 on conflict (name) do update set alive_until = excluded.alive_until
 returning alive_until as "aliveUntil";
 
+-- begin_session: Begins the session of a person whose password was right, and removes sessions that have ended.
+-- $1: the person; $2: the hash of the password that was checked; $3: the hash of the token; $4: the address.
+with
+person as (
+  update people
+  set signed_in_at = now(),
+      known_addresses = (array_prepend($4::text, array_remove(known_addresses, $4::text)))[:10]
+  where id = $1 and password_hash = $2
+  returning id, name),
+ended as (delete from person_sessions where expires_at <= now()),
+begun as (
+  insert into person_sessions (token_hash, person_id, expires_at)
+  select $3::bytea, id, now() + interval '12 hours' from person)
+select name from person;
+
 -- busy_channels: Lists the channels with overdue sends, except held ones.
 with recursive waiting as (
   (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
@@ -532,6 +547,9 @@ select array_agg(id) as ids from (
   where due_at <= now()
   order by due_at limit 100
   for update skip locked) due;
+
+-- end_session: Ends a session.
+delete from person_sessions where token_hash = $1;
 
 -- end_suppression_checks: Removes checks, or puts them off.
 -- $1: the checks; $2: whether some of their sends are being sent; $3: whether there may be more.
@@ -1956,8 +1974,19 @@ where id = $1 and (breaker_open_until is null or $2)
 returning least(300,
                 10 * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds";
 
+-- person_credentials: Finds what a sign-in is checked against.
+select id as "personId", name, password_hash as "passwordHash", known_addresses as "knownAddresses"
+from people where name_key = $1;
+
 -- read_queue_shards: Reads how many shards the queue has.
 select count, previous from queue_shards;
+
+-- read_session: Finds the person of a session, and whether there are people at all.
+-- $1: the hash of the token in the cookie; null if there is none.
+select exists (select from people) as "hasPeople", p.name, p.role
+from (select) one
+left join (person_sessions s join people p on p.id = s.person_id)
+  on s.token_hash = $1::bytea and s.expires_at > now();
 
 -- ready_heads: Finds the heads of the lanes of given sends that may be claimed now.
 select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",

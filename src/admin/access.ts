@@ -1,11 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Context } from 'hono'
 import { csrf } from 'hono/csrf'
 import { auth } from 'hono/utils/basic-auth'
 import { LRUCache } from 'lru-cache'
 import { builtIn } from '../core/person.ts'
 import { isLoopback } from '../core/public-address.ts'
 import { subscriber } from '../core/subscriber.ts'
-import { type AdminRuntime, factory } from './context.ts'
+import { clientAddressReader } from '../platform/client-address.ts'
+import { type AdminEnv, type AdminRuntime, factory } from './context.ts'
 import { PageError } from './errors.tsx'
 
 const failuresAllowed = 10
@@ -15,34 +17,27 @@ const addressesCounted = 10_000
 /** Refuses a form that a page of another site submits. */
 export const refuseForeignForms = csrf()
 
-/**
- * Without a password, only requests to a loopback host name are answered. With any other name, a page of another site, open
- * in a browser on this machine, could reach these pages by DNS rebinding.
- */
-export function checkHost({ settings }: AdminRuntime) {
-  return factory.createMiddleware(async (c, next) => {
-    if (settings.ADMIN_PASSWORD === undefined && !isLoopback(new URL(c.req.url).hostname)) {
-      throw new PageError(403, 'Without ADMIN_PASSWORD these pages answer to localhost and 127.0.0.1 only.')
-    }
-    await next()
-  })
-}
+export type PasswordCheck = (c: Context<AdminEnv>) => void
 
 /**
- * HTTP basic authentication, if a password is set. After too many wrong passwords an address is refused for a minute, even
- * with the right one: otherwise it could go on guessing.
+ * Creates the check of ADMIN_PASSWORD, by HTTP basic authentication.
+ *
+ * Without a password, only requests to a loopback host name are answered. With any other name, a page of another site, open
+ * in a browser on this machine, could reach these pages by DNS rebinding.
+ *
+ * After too many wrong passwords an address is refused for a minute, even with the right one: otherwise it could go on guessing.
  */
-export function authenticate({ settings }: AdminRuntime) {
+export function passwordCheck({ settings }: AdminRuntime): PasswordCheck {
   const password = settings.ADMIN_PASSWORD
+  if (password === undefined) return checkHost
+  const clientAddress = clientAddressReader({ settings })
   const failures = new LRUCache<string, number>({
     max: addressesCounted,
     ttl: failureWindowMs,
     noUpdateTTL: true,
   })
-  return factory.createMiddleware(async (c, next) => {
-    c.set('person', builtIn)
-    if (password === undefined) return next()
-    const from = subscriber(c.env.incoming.socket.remoteAddress ?? 'unknown')
+  return (c) => {
+    const from = subscriber(clientAddress(c.env.incoming))
     const failed = failures.get(from) ?? 0
     if (failed >= failuresAllowed) {
       const retryAfter = String(Math.ceil(failures.getRemainingTTL(from) / 1000))
@@ -53,12 +48,25 @@ export function authenticate({ settings }: AdminRuntime) {
     const given = auth(c.req.raw)
     const isRight =
       given !== undefined && isSame(given.username, builtIn.name) && isSame(given.password, password)
-    if (isRight) return next()
+    if (isRight) return
     // A browser's first request has no credentials, so it doesn't count as a wrong password.
     if (c.req.header('Authorization') !== undefined) failures.set(from, failed + 1)
     throw new PageError(401, `Sign in as ${builtIn.name}, with the password set in ADMIN_PASSWORD.`, {
       'WWW-Authenticate': 'Basic realm="Outbound messages", charset="UTF-8"',
     })
+  }
+}
+
+function checkHost(c: Context<AdminEnv>): void {
+  if (isLoopback(new URL(c.req.url).hostname)) return
+  throw new PageError(403, 'Without ADMIN_PASSWORD these pages answer to localhost and 127.0.0.1 only.')
+}
+
+/** Lets Prometheus in, which is no person: with ADMIN_PASSWORD, whether there are people or not. It reads no table. */
+export function allowScrape(check: PasswordCheck) {
+  return factory.createMiddleware(async (c, next) => {
+    check(c)
+    await next()
   })
 }
 

@@ -1,12 +1,17 @@
 import { Hono } from 'hono'
+import { contextStorage } from 'hono/context-storage'
 import { Readiness } from '../platform/readiness.ts'
-import { authenticate, checkHost, refuseForeignForms } from './access.ts'
+import { allowScrape, passwordCheck, refuseForeignForms } from './access.ts'
 import { assets } from './assets.ts'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { endpoints } from './endpoints/routes.tsx'
 import { answerError, PageError } from './errors.tsx'
 import { inbox } from './inbox/routes.tsx'
 import { metrics } from './metrics.ts'
+import { allow, refuseRoutesWithoutRole } from './people/allow.ts'
+import { identify, requireSignIn } from './people/identify.ts'
+import { login } from './people/login.tsx'
+import { people } from './people/routes.tsx'
 import { queueBoard } from './queue-board.ts'
 import { securityHeaders } from './security-headers.ts'
 import { support } from './support/routes.tsx'
@@ -16,24 +21,31 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   const { log } = runtime
   const app: AdminApp = new Hono<AdminEnv>()
 
-  app.use(securityHeaders)
-  app.get('/healthz', (c) => c.json({ status: 'ok' }))
-  app.get('/readyz', async (c) => {
+  app.use(contextStorage(), securityHeaders)
+  app.get('/healthz', allow('anyone'), (c) => c.json({ status: 'ok' }))
+  app.get('/readyz', allow('anyone'), async (c) => {
     const reason = await readiness.reasonNotReady()
     return reason === undefined
       ? c.json({ status: 'ok' })
       : c.json({ status: reason }, 503, { 'Retry-After': '1' })
   })
 
-  app.use(checkHost(runtime), authenticate(runtime), refuseForeignForms)
-  app.get('/', (c) => c.redirect('/support'))
-  app.get('/admin.css', assets.styles)
-  app.get('/icon.svg', assets.icon)
+  const checkPassword = passwordCheck(runtime)
+  app.get('/metrics', allow('anyone'), allowScrape(checkPassword), ...metrics(runtime))
+
+  app.use(identify(runtime, checkPassword), refuseForeignForms)
+  app.get('/admin.css', allow('anyone'), assets.styles)
+  app.get('/icon.svg', allow('anyone'), assets.icon)
+  app.route('/', login(runtime))
+
+  app.use(requireSignIn)
+  app.get('/', allow('support'), (c) => c.redirect('/support'))
   app.route('/support', support(runtime))
   app.route('/endpoints', endpoints(runtime))
   app.route('/inbox', inbox(runtime))
   app.route('/queues', queueBoard(runtime))
-  app.get('/metrics', ...metrics(runtime))
+  app.route('/people', people(runtime))
+  refuseRoutesWithoutRole(app)
 
   app.notFound((c) => answerError(c, new PageError(404, 'There is no such page.'), log))
   app.onError((error, c) => answerError(c, error, log))

@@ -1,5 +1,5 @@
 import type { HttpBindings } from '@hono/node-server'
-import type { Hono } from 'hono'
+import type { Context, Hono } from 'hono'
 import { createFactory } from 'hono/factory'
 import type { Person } from '../core/person.ts'
 import type { AdminSettings } from '../platform/settings.ts'
@@ -9,10 +9,20 @@ export type AdminRuntime = Runtime<AdminSettings>
 
 export interface AdminEnv {
   Bindings: HttpBindings
-  /** Who asks. Set by `authenticate`. */
-  Variables: { person: Person }
+  Variables: {
+    /** Who asks. Set by `identify`. On routes for anyone it may be missing: see `signedIn`. */
+    person: Person
+    /** Of the person's session, if they signed in on the page `/login`. */
+    sessionHash: Buffer | undefined
+    /** The client's address. Set by `identify`. */
+    address: string
+    /** Records that the person was refused something. Set by `identify`. */
+    recordRefusal: () => Promise<void>
+  }
 }
 
 export type AdminApp = Hono<AdminEnv>
 
 export const factory = createFactory<AdminEnv>()
+
+export const signedIn = (c: Context<AdminEnv>): Person | undefined => c.get('person')

@@ -1,9 +1,14 @@
+import { tryGetContext } from 'hono/context-storage'
 import type { Child } from 'hono/jsx'
+import type { Person, Role } from '../core/person.ts'
+import type { AdminEnv } from './context.ts'
 
-const pages = [
+/** The menu. An entry with a role is shown to that role only. */
+const pages: { href: string; name: string; role?: Role }[] = [
   { href: '/support', name: 'Support' },
   { href: '/inbox', name: 'Inbox' },
-  { href: '/queues', name: 'Queues' },
+  { href: '/queues', name: 'Queues', role: 'operator' },
+  { href: '/people', name: 'People', role: 'operator' },
 ]
 
 interface LayoutProps {
@@ -12,13 +17,16 @@ interface LayoutProps {
   at?: string
   /** Reloads the page this often, without a script. */
   refreshSeconds?: number | undefined
+  /** Leads to this path at once, without a script. */
+  leadsTo?: string
   /** For a page laid out like a chat. */
   isNarrow?: boolean
   children?: Child
 }
 
 /** The frame of every page. All texts go through JSX, which escapes them. */
-export function Layout({ title, at, refreshSeconds, isNarrow, children }: LayoutProps) {
+export function Layout({ title, at, refreshSeconds, leadsTo, isNarrow, children }: LayoutProps) {
+  const { person, sessionHash } = tryGetContext<AdminEnv>()?.var ?? {}
   return (
     <html lang="en">
       <head>
@@ -26,6 +34,7 @@ export function Layout({ title, at, refreshSeconds, isNarrow, children }: Layout
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         {refreshSeconds !== undefined && <meta http-equiv="refresh" content={String(refreshSeconds)} />}
+        {leadsTo !== undefined && <meta http-equiv="refresh" content={`0; url=${leadsTo}`} />}
         <title>{`${title} – Outbound messages`}</title>
         <link rel="stylesheet" href="/admin.css" />
         <link rel="icon" href="/icon.svg" />
@@ -36,18 +45,34 @@ export function Layout({ title, at, refreshSeconds, isNarrow, children }: Layout
         </a>
         <header class="top">
           <span class="brand">Outbound messages</span>
-          <nav aria-label="Pages">
-            {pages.map(({ href, name }) => (
-              <a href={href} aria-current={at === href ? 'page' : undefined}>
-                {name}
-              </a>
-            ))}
-          </nav>
+          {person && (
+            <nav aria-label="Pages">
+              {pages
+                .filter(({ role }) => role === undefined || role === person.role)
+                .map(({ href, name }) => (
+                  <a href={href} aria-current={at === href ? 'page' : undefined}>
+                    {name}
+                  </a>
+                ))}
+            </nav>
+          )}
+          {person && <WhoIsIn person={person} canSignOut={sessionHash !== undefined} />}
         </header>
         <main id="main" class={isNarrow ? 'narrow' : undefined}>
           {children}
         </main>
       </body>
     </html>
+  )
+}
+
+function WhoIsIn({ person: { name, role }, canSignOut }: { person: Person; canSignOut: boolean }) {
+  return (
+    <form method="post" action="/logout" class="who">
+      <span>
+        {name} <span class="muted">{role}</span>
+      </span>
+      {canSignOut && <button type="submit">Sign out</button>}
+    </form>
   )
 }

@@ -6,6 +6,7 @@ import { trimTrailingSlash } from 'hono/trailing-slash'
 import { queuesOf } from '../queue/shard.ts'
 import { type AdminRuntime, factory } from './context.ts'
 import { PageError } from './errors.tsx'
+import { allow } from './people/allow.ts'
 
 const basePath = '/queues'
 
@@ -58,7 +59,7 @@ export function queueBoard({ shards, formerShards }: AdminRuntime) {
   })
 
   const board = factory.createApp()
-  board.use(trimTrailingSlash())
+  board.use(allow('operator'), trimTrailingSlash())
   board.use(async (c, next) => {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD')
       throw new PageError(405, 'The queue board is read-only.', { Allow: 'GET, HEAD' })

@@ -3,6 +3,7 @@ import { type Context, Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { routePath } from 'hono/route'
 import { newId } from '../core/new-id.ts'
+import { unknownProxyWarner } from '../platform/client-address.ts'
 import { Deadline } from '../platform/deadline.ts'
 import { logEvent } from '../platform/logger.ts'
 import { Readiness } from '../platform/readiness.ts'
@@ -13,7 +14,6 @@ import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { bodySteps } from './body/body-steps.ts'
 import { smallBodies } from './body/small-body.ts'
-import { unknownProxyWarner } from './client-address.ts'
 import { timeouts as defaultClientTimeouts } from './client-timeouts.ts'
 import { type ApiEnv, answerWithinMs, factory } from './context.ts'
 import { docsRoutes } from './docs/routes.ts'
@@ -133,7 +133,7 @@ const trackRequest = (runtime: Runtime) => {
   const warnOfUnknownProxy = unknownProxyWarner(runtime)
   return factory.createMiddleware(async (c, next) => {
     const startedAt = performance.now()
-    warnOfUnknownProxy(c)
+    warnOfUnknownProxy(c.env.incoming)
     const requestId = newId()
     c.set('requestId', requestId)
     c.set('deadline', new Deadline(answerWithinMs))

@@ -4,10 +4,10 @@ import { LRUCache } from 'lru-cache'
 import { type Caller, findCallers } from '../../db/accounts/api-keys.ts'
 import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
 import { subscriber } from '../core/subscriber.ts'
+import { clientAddressReader } from '../platform/client-address.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import { type Count, sharedLimiters } from '../platform/shared-limiter.ts'
 import type { Needs } from '../runtime.ts'
-import { clientAddressReader } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
@@ -112,7 +112,7 @@ export function failureCounter(runtime: Refusing) {
   const limit = { points: runtime.settings.AUTH_FAILURE_LIMIT, seconds: failureWindowSeconds }
   const failures = sharedLimiters(runtime)('auth-failures', limit)
   return async (c: Context<ApiEnv>): Promise<Count> => {
-    const count = await c.var.deadline.spend(failures.useUp(subscriber(clientAddress(c))))
+    const count = await c.var.deadline.spend(failures.useUp(subscriber(clientAddress(c.env.incoming))))
     if (count.isOver) runtime.metrics.rateLimited.inc({ limit: 'address' })
     return count
   }

@@ -13,9 +13,11 @@ type OptionalSetting =
   | 'CREDENTIALS_KEY_PREVIOUS'
   | 'RETENTION_DAYS'
 
-/** The environment that the CLI reads, and where it prints, line by line. */
+/** What the CLI reads, and where it prints, line by line. */
 export interface Terminal {
   environment: Record<string, string | undefined>
+  /** Reads a secret of this name, which must not be an argument: other users of the machine see those. */
+  readSecret?(name: string): Promise<string>
   print(line: string): void
   printError(line: string): void
 }
@@ -25,6 +27,7 @@ export interface CliContext {
   /** Reads a setting that only some commands need. */
   setting<Name extends OptionalSetting>(name: Name): Settings[Name]
   print: Terminal['print']
+  readSecret: NonNullable<Terminal['readSecret']>
 }
 
 const queryTimeoutMs = 10_000
@@ -35,7 +38,7 @@ export type Answerer = ReturnType<typeof answerer>
  * Creates the function that runs a command against the database and prints its answer: with `--json` exactly one JSON object,
  * else formatted text. Without DATABASE_URL it uses the running `npm run dev` of this checkout.
  */
-export function answerer({ environment: given, print }: Terminal) {
+export function answerer({ environment: given, print, readSecret = noSecret }: Terminal) {
   return async <Answer extends object>(
     command: Command,
     work: (context: CliContext) => Promise<Answer>,
@@ -49,7 +52,8 @@ export function answerer({ environment: given, print }: Terminal) {
       onConnectionLost: () => {},
     })
     try {
-      const result = await work({ db, setting: (name) => readSettings([name], environment)[name], print })
+      const setting: CliContext['setting'] = (name) => readSettings([name], environment)[name]
+      const result = await work({ db, setting, print, readSecret })
       const { json } = command.optsWithGlobals<{ json?: boolean }>()
       print(json ? JSON.stringify(result) : render(result))
     } finally {
@@ -57,6 +61,8 @@ export function answerer({ environment: given, print }: Terminal) {
     }
   }
 }
+
+const noSecret = () => Promise.reject(new CliError('Give the password on stdin'))
 
 async function runningDev() {
   const dev = await findRunningDev()

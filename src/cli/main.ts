@@ -9,4 +9,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   environment: environmentVariables,
   print: console.log,
   printError: (line) => process.stderr.write(`${line}\n`),
+  readSecret: async (name) => {
+    const { readSecret } = await import('./read-secret.ts')
+    return await readSecret(process.stdin, (question) => process.stderr.write(question), name)
+  },
 })

@@ -60,6 +60,10 @@ export const verbs: Record<string, Verb> = {
     description: 'contacts that get nothing from an account',
     load: async () => (await import('./suppression.ts')).suppressionCommands,
   },
+  'admin-user': {
+    description: 'people who may sign in to the admin pages',
+    load: async () => (await import('./admin-user.ts')).adminUserCommands,
+  },
   trace: {
     description: "show a send's status and timeline, and explain them",
     load: async () => (await import('./trace.ts')).traceCommand,

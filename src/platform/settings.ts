@@ -40,6 +40,11 @@ const networks = z.string().transform((text, context) => {
   }
 })
 
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9-]+$/, 'has to be the name of a header, e.g. X-Forwarded-User')
+  .transform((name) => name.toLowerCase())
+
 const credentialsKey = /^[A-Za-z0-9+/]{43}=$/
 const keyBytes = (text: string) => Buffer.from(text, 'base64')
 
@@ -83,6 +88,8 @@ const environment = z.object({
   ADMIN_HOST: z.string().min(1).default('127.0.0.1'),
   ADMIN_PORT: whole(0, 65_535).default(3001),
   ADMIN_PASSWORD: z.string().optional(),
+  ADMIN_USER_HEADER: headerName.optional(),
+  ADMIN_ROLE_HEADER: headerName.optional(),
   SUPPORT_SHOW_CONTENT: z
     .enum(['true', 'false'], 'has to be true or false')
     .transform((text) => text === 'true')
@@ -172,6 +179,9 @@ const adminNames = [
   'ADMIN_HOST',
   'ADMIN_PORT',
   'ADMIN_PASSWORD',
+  'ADMIN_USER_HEADER',
+  'ADMIN_ROLE_HEADER',
+  'TRUST_PROXY',
   'SUPPORT_SHOW_CONTENT',
   'RETENTION_DAYS',
   'LOG_LEVEL',
@@ -180,13 +190,28 @@ const adminNames = [
 /** The settings of the admin process. It needs neither CREDENTIALS_KEY nor API_KEY_PEPPER. */
 export type AdminSettings = Pick<Settings, (typeof adminNames)[number]>
 
-/** @throws SettingsError also if other machines could reach the admin process without a password. */
+/** @throws SettingsError also if other machines could reach the admin process without a password, or could claim to be anybody. */
 export function readAdminSettings(variables: Variables = environmentVariables): AdminSettings {
-  return readSettings(adminNames, variables, ({ ADMIN_HOST, ADMIN_PASSWORD }) =>
-    ADMIN_HOST === undefined || isLoopback(ADMIN_HOST) || ADMIN_PASSWORD !== undefined
-      ? []
-      : [
-          'ADMIN_PASSWORD is not set; set it, or set ADMIN_HOST to 127.0.0.1: else all who reach it see all sends',
-        ],
-  )
+  return readSettings(adminNames, variables, (set) => [...passwordIssues(set), ...proxyHeaderIssues(set)])
+}
+
+function passwordIssues({ ADMIN_HOST, ADMIN_PASSWORD }: Variables): string[] {
+  return ADMIN_HOST === undefined || isLoopback(ADMIN_HOST) || ADMIN_PASSWORD !== undefined
+    ? []
+    : [
+        'ADMIN_PASSWORD is not set; set it, or set ADMIN_HOST to 127.0.0.1: else all who reach it see all sends',
+      ]
+}
+
+/** Issues of the headers by which a proxy names who signed in to it. */
+function proxyHeaderIssues({ ADMIN_USER_HEADER: user, ADMIN_ROLE_HEADER: role, TRUST_PROXY }: Variables) {
+  if (user === undefined && role === undefined) return []
+  const issues: string[] = []
+  if (user === undefined) issues.push('ADMIN_USER_HEADER is not set; set it, or unset ADMIN_ROLE_HEADER')
+  if (role === undefined) issues.push('ADMIN_ROLE_HEADER is not set; set it, or unset ADMIN_USER_HEADER')
+  if (user !== undefined && user.toLowerCase() === role?.toLowerCase())
+    issues.push('ADMIN_ROLE_HEADER is the same as ADMIN_USER_HEADER; set it to the header with the role')
+  if (TRUST_PROXY === undefined)
+    issues.push('TRUST_PROXY is not set; set it to the proxy that writes ADMIN_USER_HEADER, or unset that')
+  return issues
 }

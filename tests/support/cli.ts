@@ -1,3 +1,4 @@
+import type { Terminal } from '../../src/cli/answer.ts'
 import { runCli as run } from '../../src/cli/run.ts'
 import { type TestService, testSecrets } from './service.ts'
 
@@ -21,6 +22,15 @@ export function runCliWith(
   return startCli(service, settings, ...args, '--json').ended
 }
 
+/** @param secret what is given on stdin. */
+export function runCliWithSecret(
+  service: Pick<TestService, 'stores'>,
+  secret: string,
+  ...args: string[]
+): Promise<CliResult> {
+  return start(service, { readSecret: () => Promise.resolve(secret) }, ...args, '--json').ended
+}
+
 /** A command under way, whose output can be read meanwhile. */
 export interface RunningCli {
   output: CliResult
@@ -33,8 +43,21 @@ export function startCli(
   settings: Record<string, string>,
   ...args: string[]
 ): RunningCli {
+  return start(service, { settings }, ...args)
+}
+
+interface Given extends Pick<Terminal, 'readSecret'> {
+  settings?: Record<string, string>
+}
+
+function start(
+  service: Pick<TestService, 'stores'>,
+  { settings, ...secret }: Given,
+  ...args: string[]
+): RunningCli {
   const output = { status: Number.NaN, stdout: '', stderr: '' }
-  const terminal = {
+  const terminal: Terminal = {
+    ...secret,
     environment: { ...testSecrets, DATABASE_URL: service.stores.databaseUrl, ...settings },
     print: (line: string) => {
       output.stdout += `${line}\n`

@@ -26,7 +26,7 @@ async function asPage(response: Response): Promise<Page> {
 
 const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' }
 
-function textOf(html: string): string {
+export function textOf(html: string): string {
   return html
     .replace(/<head>.*<\/head>/s, '')
     .replace(/<[^>]*>/g, ' ')

@@ -4,6 +4,7 @@ import { findNewestCallbacks } from '../../../db/callbacks/shown-callbacks.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
+import { allow } from '../people/allow.ts'
 import { fieldsOf } from '../support/form-fields.ts'
 import { EndpointPage } from './endpoint-page.tsx'
 
@@ -13,7 +14,7 @@ const shownCallbacks = 50
 export function endpoints({ db, log }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
-  app.get('/:endpointId', async (c) => {
+  app.get('/:endpointId', allow('support'), async (c) => {
     const endpoint = await find(c.req.param('endpointId'))
     const callbacks = await findNewestCallbacks(db, [endpoint.endpointId, shownCallbacks])
     const resent = /^\d{1,9}$/.exec(c.req.query('resent') ?? '')
@@ -26,7 +27,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
     )
   })
 
-  app.post('/:endpointId/resend', async (c) => {
+  app.post('/:endpointId/resend', allow('support'), async (c) => {
     const { endpointId } = await find(c.req.param('endpointId'))
     const { since, onlyGivenUp } = await fieldsOf(c)
     const from = new Date(`${String(since)}Z`)

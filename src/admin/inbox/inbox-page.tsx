@@ -1,7 +1,7 @@
 import type { ReceivedMessage } from '../../../db/sends/sandbox-messages.ts'
-import { maskContact } from '../../core/contact.ts'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
+import { type Contacts, showContact } from '../masking.ts'
 import { MessageContent } from '../message-content.tsx'
 import type { ShownType } from './media.ts'
 
@@ -12,12 +12,13 @@ export type ShownMessage = Omit<ReceivedMessage, 'mediaHead'> & {
 
 interface InboxPageProps {
   messages: ShownMessage[]
+  contacts: Contacts
   isFirst: boolean
   olderThan: string | undefined
 }
 
 /** The messages that the sandbox received, shown like a chat: consecutive messages to one contact form a group. */
-export function InboxPage({ messages, isFirst, olderThan }: InboxPageProps) {
+export function InboxPage({ messages, contacts, isFirst, olderThan }: InboxPageProps) {
   return (
     <Layout title="Inbox" at="/inbox" isNarrow>
       <h1>Messages received by the sandbox</h1>
@@ -26,7 +27,7 @@ export function InboxPage({ messages, isFirst, olderThan }: InboxPageProps) {
       </p>
       {messages.length === 0 && <p>{isFirst ? 'Nothing yet.' : 'Nothing older.'}</p>}
       {byThread(messages).map((thread) => (
-        <Thread messages={thread} />
+        <Thread messages={thread} contacts={contacts} />
       ))}
       {(!isFirst || olderThan !== undefined) && (
         <p class="row">
@@ -59,16 +60,17 @@ function byThread(messages: ShownMessage[]): ShownMessage[][] {
 const threadOf = ({ channelName, contactType, contactValue }: ShownMessage) =>
   [contactType, contactValue, channelName].join('\n')
 
-function Thread({ messages }: { messages: ShownMessage[] }) {
+function Thread({ messages, contacts }: Pick<InboxPageProps, 'messages' | 'contacts'>) {
   const [first] = messages
   if (!first) return null
-  const { contactType: type, contactValue: value, contactName, channelName } = first
+  const { contactName, channelName } = first
+  const contact = showContact(first, contacts)
   return (
     <section class="thread">
       <h2>
-        {contactName ?? maskContact({ type, value })}{' '}
+        {contactName ?? contact}{' '}
         <small>
-          {contactName !== null && maskContact({ type, value })} by {channelName}
+          {contactName !== null && contact} by {channelName}
         </small>
       </h2>
       {messages.map((message) => (

@@ -1,6 +1,8 @@
 import { listSandboxMessages } from '../../../db/sends/sandbox-messages.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { contactsFor } from '../masking.ts'
+import { allow } from '../people/allow.ts'
 import { InboxPage, type ShownMessage } from './inbox-page.tsx'
 import { inboxMedia, shownType } from './media.ts'
 
@@ -9,15 +11,16 @@ const pageSize = 50
 /** The messages that the sandbox received (docs/reference/admin.md#inbox). */
 export function inbox(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
-  app.get('/', async (c) => {
+  app.get('/', allow('support'), async (c) => {
     const query = c.req.query('before') ?? ''
     const before = canBeRecordId(query) ? query : undefined
     const received = await listSandboxMessages(runtime.db, { before, limit: pageSize + 1 })
     const messages = await Promise.all(received.slice(0, pageSize).map(withShownType))
     const olderThan = received.length > pageSize ? messages.at(-1)?.id : undefined
-    return c.html(<InboxPage messages={messages} isFirst={before === undefined} olderThan={olderThan} />)
+    const contacts = contactsFor(c.get('person'), runtime.settings)
+    return c.html(<InboxPage {...{ messages, contacts, olderThan }} isFirst={before === undefined} />)
   })
-  app.get('/:id/media', inboxMedia(runtime))
+  app.get('/:id/media', allow('support'), inboxMedia(runtime))
   return app
 }
 

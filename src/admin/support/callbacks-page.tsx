@@ -5,12 +5,13 @@ import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { CallbackTable } from '../endpoints/callback-table.tsx'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
+import { allow } from '../people/allow.ts'
 import { SendTabs } from './send-tabs.tsx'
 
 /** The callbacks of a send. */
 export function callbacksOfSend({ db }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
-  app.get('/', async (c) => {
+  app.get('/', allow('support'), async (c) => {
     const requestId = c.req.param('requestId') ?? ''
     const isKnown = canBeRecordId(requestId) && (await findSend(db, requestId))
     if (!isKnown)

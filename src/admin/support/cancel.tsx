@@ -1,6 +1,5 @@
 import { cancelSend } from '../../../db/sends/cancel.ts'
 import { findSend } from '../../../db/sends/sends.ts'
-import { maskContact } from '../../core/contact.ts'
 import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { buildTimeline, type SendRecord, type SendStatus } from '../../core/timeline.ts'
@@ -8,6 +7,8 @@ import { cancelEnd, logEnd } from '../../platform/send-end.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
+import { contactsFor, showContact } from '../masking.ts'
+import { allow } from '../people/allow.ts'
 
 const notFound = () =>
   new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
@@ -15,19 +16,20 @@ const notCancelable = (status: SendStatus) =>
   new PageError(409, `It is ${status}: only a send that waits can be canceled.`)
 
 /** Cancels a send that waits, as the command `cancel` does, after a confirmation page. */
-export function cancel({ db, log }: AdminRuntime): AdminApp {
+export function cancel({ db, log, settings }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
-  app.get('/', async (c) => {
+  app.get('/', allow('support'), async (c) => {
     const requestId = c.req.param('requestId') ?? ''
     const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
     if (!found) throw notFound()
     if (found.send.status !== 'queued') throw notCancelable(found.send.status)
     const isInDoubt = mayHaveGotThrough(buildTimeline(found.send, found.events, 'masked').events)
-    return c.html(<ConfirmationPage send={found.send} isInDoubt={isInDoubt} />)
+    const contact = showContact(found.send, contactsFor(c.get('person'), settings))
+    return c.html(<ConfirmationPage send={found.send} {...{ contact, isInDoubt }} />)
   })
 
-  app.post('/', async (c) => {
+  app.post('/', allow('support'), async (c) => {
     const requestId = c.req.param('requestId') ?? ''
     const canceled = canBeRecordId(requestId) ? await cancelSend(db, requestId) : undefined
     if (!canceled) throw notFound()
@@ -39,13 +41,18 @@ export function cancel({ db, log }: AdminRuntime): AdminApp {
   return app
 }
 
-function ConfirmationPage({ send, isInDoubt }: { send: SendRecord; isInDoubt: boolean }) {
-  const { requestId, messageType, contactType: type, contactValue: value } = send
+interface ConfirmationProps {
+  send: SendRecord
+  contact: string
+  isInDoubt: boolean
+}
+
+function ConfirmationPage({ send: { requestId, messageType }, contact, isInDoubt }: ConfirmationProps) {
   return (
     <Layout title="Cancel?" at="/support">
       <section class="verdict unsure">
         <h1>Cancel this {messageType}?</h1>
-        <p>It is to go to {maskContact({ type, value })}. Once canceled, it can't be sent again.</p>
+        <p>It is to go to {contact}. Once canceled, it can't be sent again.</p>
         {isInDoubt && (
           <p>
             <strong>The contact may get it all the same:</strong> it is unknown whether the provider already

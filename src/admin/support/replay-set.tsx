@@ -6,6 +6,7 @@ import { defaultReplayLimit as limit, replaysPerSecond } from '../../../db/sends
 import { isStorable } from '../../core/characters.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
+import { allow } from '../people/allow.ts'
 import { fieldsOf } from './form-fields.ts'
 import { DonePage, doneIn, doneLink, type Options, TrialPage } from './replay-set-pages.tsx'
 import { readSearchForm, type SearchInput, searchInputIn } from './search-form.ts'
@@ -18,13 +19,13 @@ const longestReason = 500
  */
 export function replaySet({ db, log }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
-  app.get('/', (c) => c.redirect('/support'))
-  app.get('/done', (c) => {
+  app.get('/', allow('support'), (c) => c.redirect('/support'))
+  app.get('/done', allow('support'), (c) => {
     const fields = c.req.query()
     return c.html(<DonePage input={searchInputIn(fields)} done={doneIn(fields)} />)
   })
 
-  app.post('/', async (c) => {
+  app.post('/', allow('support'), async (c) => {
     const fields = await fieldsOf(c)
     const input = searchInputIn(fields)
     const set = { ...(await setOf(input)), ...optionsIn(fields) }

@@ -1,7 +1,6 @@
 import { findProvider } from '../../../db/accounts/channels.ts'
 import { replaySend } from '../../../db/sends/replays.ts'
 import { findSend } from '../../../db/sends/sends.ts'
-import { maskContact } from '../../core/contact.ts'
 import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
 import { ownReasons } from '../../core/own-reasons.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
@@ -10,20 +9,23 @@ import { logEvent } from '../../platform/logger.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
+import { contactsFor, showContact } from '../masking.ts'
+import { allow } from '../people/allow.ts'
 
 /** Replays a failed or uncertain send, as the command `replay` does, after a confirmation page. */
-export function replay({ db, log }: AdminRuntime): AdminApp {
+export function replay({ db, log, settings }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
-  app.get('/', async (c) => {
+  app.get('/', allow('support'), async (c) => {
     const requestId = c.req.param('requestId') ?? ''
     const { send, events } = await find(requestId)
     if (!canBeReplayed(send) || !(await hasChannel(send))) throw await refusalOf(send)
     const mayBeSecond = mayHaveGotThrough(buildTimeline(send, events, 'masked').events)
-    return c.html(<ConfirmationPage send={send} mayBeSecond={mayBeSecond} />)
+    const contact = showContact(send, contactsFor(c.get('person'), settings))
+    return c.html(<ConfirmationPage {...{ send, contact, mayBeSecond }} />)
   })
 
-  app.post('/', async (c) => {
+  app.post('/', allow('support'), async (c) => {
     const requestId = c.req.param('requestId') ?? ''
     if (!canBeRecordId(requestId) || !(await replaySend(db, requestId))) {
       const { send } = await find(requestId)
@@ -72,15 +74,20 @@ function refusal(send: SendRecord): PageError {
   }
 }
 
-function ConfirmationPage({ send, mayBeSecond }: { send: SendRecord; mayBeSecond: boolean }) {
-  const { requestId, status, messageType, contactType: type, contactValue: value, failure } = send
+interface ConfirmationProps {
+  send: SendRecord
+  contact: string
+  mayBeSecond: boolean
+}
+
+function ConfirmationPage({ send, contact, mayBeSecond }: ConfirmationProps) {
+  const { requestId, status, messageType, failure } = send
   return (
     <Layout title="Replay?" at="/support">
       <section class="verdict unsure">
         <h1>Send this {messageType} again?</h1>
         <p>
-          It goes to {maskContact({ type, value })}, by the same channel, with a new series of attempts. It is{' '}
-          {status}
+          It goes to {contact}, by the same channel, with a new series of attempts. It is {status}
           {failure !== null && `: ${failure}`}.
         </p>
         {mayBeSecond && (

@@ -8,8 +8,10 @@ import { findSend } from '../../../db/sends/sends.ts'
 import { explain } from '../../core/explanation/explain.ts'
 import { explainUnknownId, findRequestId } from '../../core/request-id.ts'
 import { buildTimeline } from '../../core/timeline.ts'
-import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
+import { contactsFor } from '../masking.ts'
+import { allow } from '../people/allow.ts'
 import { callbacksOfSend } from './callbacks-page.tsx'
 import { cancel } from './cancel.tsx'
 import { fieldsOf } from './form-fields.ts'
@@ -45,39 +47,42 @@ export function support(runtime: AdminRuntime): AdminApp {
       },
     }),
   )
-  app.get('/', (c) => {
+  app.get('/', allow('support'), (c) => {
     const pasted = c.req.query('requestId')
     return pasted === undefined ? search(c, {}) : find(c, pasted)
   })
-  app.post('/find', async (c) => find(c, String((await fieldsOf(c)).requestId ?? '')))
-  app.get('/search', (c) => search(c, shareable(searchInputIn(c.req.query()))))
-  app.post('/search', async (c) => {
+  app.post('/find', allow('support'), async (c) => find(c, String((await fieldsOf(c)).requestId ?? '')))
+  app.get('/search', allow('support'), (c) => search(c, shareable(searchInputIn(c.req.query()))))
+  app.post('/search', allow('support'), async (c) => {
     const input = searchInputIn(await fieldsOf(c))
     return isPrivate(input) ? search(c, input) : c.redirect(searchLink(input), 303)
   })
   app.route('/replays', replaySet(runtime))
-  app.get('/:requestId', (c) => show(c, c.req.param('requestId')))
+  app.get('/:requestId', allow('support'), (c) => show(c, c.req.param('requestId')))
   app.route('/:requestId/replay', replay(runtime))
   app.route('/:requestId/cancel', cancel(runtime))
   app.route('/:requestId/callbacks', callbacksOfSend(runtime))
   return app
 }
 
-function handlers({ db, settings }: AdminRuntime) {
+function handlers(runtime: AdminRuntime) {
+  const { db, settings } = runtime
   const lookUp = textLookUp(db)
+  const contactsOf = (c: Context<AdminEnv>) => contactsFor(c.get('person'), settings)
 
   /** The text is no send's requestId: it may be a contact or a provider's message id. */
-  const otherwise = async (c: Context, pasted: string, lookedUp?: LookedUp) => {
+  const otherwise = async (c: Context<AdminEnv>, pasted: string, lookedUp?: LookedUp) => {
     const found = lookedUp ?? (await lookUp(pasted))
     if (found?.only !== undefined) return c.redirect(`/support/${found.only}`, 303)
-    if (found?.isAnswer) return c.html(<SearchPage input={found.input} page={found.page} />)
+    if (found?.isAnswer)
+      return c.html(<SearchPage input={found.input} found={{ page: found.page, contacts: contactsOf(c) }} />)
     const facts = { now: new Date(), retentionDays: settings.RETENTION_DAYS }
     const unknown = explainUnknownId(pasted, facts)
     return c.html(<UnknownIdPage {...{ pasted, unknown }} looked={found} />, 404)
   }
 
   return {
-    async find(c: Context, pasted: string) {
+    async find(c: Context<AdminEnv>, pasted: string) {
       const requestId = findRequestId(pasted)
       if (requestId === undefined) return otherwise(c, pasted)
       // A provider's message id may contain a UUID, as those of Amazon SES do.
@@ -86,16 +91,16 @@ function handlers({ db, settings }: AdminRuntime) {
       return c.redirect(`/support/${requestId}`, 303)
     },
 
-    search: (c: Context, input: SearchInput) => search(db, c, input),
+    search: (c: Context<AdminEnv>, input: SearchInput) => search(runtime, c, input),
 
-    async show(c: Context, given: string) {
+    async show(c: Context<AdminEnv>, given: string) {
       const requestId = findRequestId(given)
       if (requestId !== undefined && requestId !== given) return c.redirect(`/support/${requestId}`, 303)
       const found = requestId === undefined ? undefined : await findExplanation(db, requestId)
       const context =
         found && (await findSendContext(db, found.send.requestId, settings.SUPPORT_SHOW_CONTENT))
       if (!found || !context) return otherwise(c, given)
-      const timeline = buildTimeline(found.send, found.events, 'masked')
+      const timeline = buildTimeline(found.send, found.events, contactsOf(c))
       const explanation = explain(timeline, found.facts)
       const updates = c.req.query('updates') !== 'off'
       const refresh = explanation.tone === 'waiting' && updates ? refreshSeconds : undefined
@@ -108,7 +113,7 @@ function handlers({ db, settings }: AdminRuntime) {
   }
 }
 
-async function search(db: AdminRuntime['db'], c: Context, input: SearchInput) {
+async function search({ db, settings }: AdminRuntime, c: Context<AdminEnv>, input: SearchInput) {
   const read = readSearchForm(input)
   if ('issues' in read) return c.html(<SearchPage input={input} issues={read.issues} />, 400)
   const { channel, contact, messageId, reference, state, from, to, before } = read.form
@@ -126,5 +131,6 @@ async function search(db: AdminRuntime['db'], c: Context, input: SearchInput) {
     to,
     before,
   })
-  return c.html(<SearchPage input={input} page={page} />)
+  const contacts = contactsFor(c.get('person'), settings)
+  return c.html(<SearchPage input={input} found={{ page, contacts }} />)
 }

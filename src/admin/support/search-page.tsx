@@ -1,7 +1,7 @@
 import type { FoundSend, SearchPage as Page } from '../../../db/sends/search.ts'
-import { maskContact } from '../../core/contact.ts'
 import { Moment, State, stateWords } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
+import { type Contacts, showContact } from '../masking.ts'
 import { FindBox } from './find-box.tsx'
 import { ReplayList } from './replay-set-pages.tsx'
 import { isPrivate, type SearchInput, searchLink, searchStates } from './search-form.ts'
@@ -9,10 +9,10 @@ import { isPrivate, type SearchInput, searchLink, searchStates } from './search-
 interface SearchPageProps {
   input: SearchInput
   issues?: string[]
-  page?: Page
+  found?: { page: Page; contacts: Contacts }
 }
 
-export function SearchPage({ input, issues = [], page }: SearchPageProps) {
+export function SearchPage({ input, issues = [], found }: SearchPageProps) {
   const isSearch = Object.values(input).some(Boolean)
   return (
     <Layout title={isSearch ? 'Search' : 'Support'} at="/support">
@@ -24,16 +24,30 @@ export function SearchPage({ input, issues = [], page }: SearchPageProps) {
           {issue}
         </p>
       ))}
-      {page && (
-        <section aria-labelledby="results">
-          <h2 id="results">{isSearch ? 'Results, newest first' : 'Newest sends'}</h2>
-          {page.sends.length > 0 ? <Results sends={page.sends} /> : <p>No send found.</p>}
-          <NextPage input={input} page={page} />
-          {page.sends.length > 0 && <ReplayList input={input} />}
-        </section>
+      {found && (
+        <Found input={input} title={isSearch ? 'Results, newest first' : 'Newest sends'} {...found} />
       )}
     </Layout>
   )
+}
+
+function Found({ input, title, page, contacts }: FoundProps) {
+  const { sends } = page
+  return (
+    <section aria-labelledby="results">
+      <h2 id="results">{title}</h2>
+      {sends.length > 0 ? <Results sends={sends} contacts={contacts} /> : <p>No send found.</p>}
+      <NextPage input={input} page={page} />
+      {sends.length > 0 && <ReplayList input={input} />}
+    </section>
+  )
+}
+
+interface FoundProps {
+  input: SearchInput
+  title: string
+  page: Page
+  contacts: Contacts
 }
 
 function SearchForm({ input, isOpen }: { input: SearchInput; isOpen: boolean }) {
@@ -106,7 +120,7 @@ function Field({ name, label, value = '', hint, type = 'text' }: FieldProps) {
   )
 }
 
-function Results({ sends }: { sends: FoundSend[] }) {
+function Results({ sends, contacts }: { sends: FoundSend[]; contacts: Contacts }) {
   return (
     <div class="scroll">
       <table>
@@ -130,7 +144,7 @@ function Results({ sends }: { sends: FoundSend[] }) {
                 <State status={send.status} />
                 {send.failure !== null && <small class="reason">{send.failure}</small>}
               </td>
-              <td>{maskContact({ type: send.contactType, value: send.contactValue })}</td>
+              <td>{showContact(send, contacts)}</td>
               <td>{send.messageType}</td>
               <td>{send.channelName}</td>
               <td class="id">

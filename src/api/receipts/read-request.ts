@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import type { ReceiptRequest } from '../../core/receipt.ts'
+import { clientAddressReader } from '../../platform/client-address.ts'
 import { MemoryBudget } from '../../platform/memory-budget.ts'
 import type { Needs } from '../../runtime.ts'
 import { refuseEncoded } from '../body/body-headers.ts'
 import { receive, tooLarge } from '../body/receive.ts'
-import { clientAddressReader } from '../client-address.ts'
 import type { ClientTimeouts } from '../client-timeouts.ts'
 import { type ApiEnv, factory } from '../context.ts'
 
@@ -32,7 +32,7 @@ export function requestReader(
   return async (c: Context<ApiEnv>): Promise<ReceiptRequest> => {
     const { incoming } = c.env
     // Released when the body is received: parsing and recording it take one moment.
-    const reservation = memory.reservationFor(clientAddress(c))
+    const reservation = memory.reservationFor(clientAddress(incoming))
     try {
       const pieces = await receive(incoming, maxReceiptBytes, timeouts, reservation)
       return {

@@ -53,7 +53,7 @@ test.each(commands)(
 test('docs/reference/cli.md has no unknown command or option', () => {
   const first = tables.map((line) => line.split(' | ')[0] ?? '')
   const commandsNamed = first.flatMap((cell) =>
-    [...cell.matchAll(/`([a-z]+(?: [a-z-]+)?)/g)].map(([, words = '']) => words),
+    [...cell.matchAll(/`([a-z]+(?:-[a-z]+)*(?: [a-z-]+)?)/g)].map(([, words = '']) => words),
   )
   const known = commands.map(({ name }) => name)
   expect(

@@ -34,6 +34,8 @@ describe('the default of', () => {
     ['ADMIN_HOST', '127.0.0.1'],
     ['ADMIN_PORT', 3001],
     ['ADMIN_PASSWORD', undefined],
+    ['ADMIN_USER_HEADER', undefined],
+    ['ADMIN_ROLE_HEADER', undefined],
     ['QUEUE_SHARDS', 1],
     ['QUEUE_SHARDS_PREVIOUS', undefined],
     ['SUPPORT_SHOW_CONTENT', false],
@@ -234,5 +236,32 @@ describe('the admin process', () => {
     expect(refused).toThrow(SettingsError)
     expect(refused).toThrow(/^ {2}DATABASE_URL is not set.*\n {2}ADMIN_PASSWORD is not set; set it/m)
     expect(readAdminSettings({ ...stores, ADMIN_HOST: host, ADMIN_PASSWORD: 'x' }).ADMIN_HOST).toBe(host)
+  })
+
+  const proxy = {
+    ADMIN_USER_HEADER: 'X-User',
+    ADMIN_ROLE_HEADER: 'X-Role',
+    TRUST_PROXY: '10.1.2.3/32',
+  }
+
+  test("takes the headers of a proxy's word only with the proxy that writes them", () => {
+    expect(readAdminSettings({ ...stores, ...proxy })).toMatchObject({
+      ADMIN_USER_HEADER: 'x-user',
+      ADMIN_ROLE_HEADER: 'x-role',
+    })
+    for (const [given, issue] of [
+      [{ ADMIN_USER_HEADER: '' }, /ADMIN_USER_HEADER is not set; set it, or unset ADMIN_ROLE_HEADER/],
+      [{ ADMIN_ROLE_HEADER: '' }, /ADMIN_ROLE_HEADER is not set; set it, or unset ADMIN_USER_HEADER/],
+      [{ TRUST_PROXY: '' }, /TRUST_PROXY is not set; set it to the proxy that writes ADMIN_USER_HEADER/],
+      [{ ADMIN_ROLE_HEADER: 'x-user' }, /ADMIN_ROLE_HEADER is the same as ADMIN_USER_HEADER/],
+      [{ ADMIN_USER_HEADER: 'X User:' }, /ADMIN_USER_HEADER has to be the name of a header/],
+    ] as const)
+      expect(() => readAdminSettings({ ...stores, ...proxy, ...given })).toThrow(issue)
+  })
+
+  test("needs a password on another address all the same: a proxy's word is for its people only", () => {
+    expect(() => readAdminSettings({ ...stores, ...proxy, ADMIN_HOST: '0.0.0.0' })).toThrow(
+      'ADMIN_PASSWORD is not set',
+    )
   })
 })

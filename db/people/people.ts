@@ -1,0 +1,61 @@
+import { asc, eq, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import { nameKey, type Person } from '../../src/core/person.ts'
+import { type Database, inTransaction } from '../client.ts'
+import { people, personSessions } from '../schema.ts'
+
+/** @returns false if there is a person of this name already. */
+export async function addPerson(db: Database, person: Person, passwordHash: string): Promise<boolean> {
+  const added = await db
+    .insert(people)
+    .values({ id: uuidv7(), ...person, nameKey: nameKey(person.name), passwordHash })
+    .onConflictDoNothing()
+    .returning({ id: people.id })
+  return added.length === 1
+}
+
+export interface ListedPerson extends Person {
+  createdAt: Date
+  signedInAt: Date | null
+  /** Browsers in which they are signed in. */
+  sessions: number
+}
+
+/** All people, by name. */
+export function listPeople(db: Database): Promise<ListedPerson[]> {
+  return db
+    .select({
+      name: people.name,
+      role: people.role,
+      createdAt: people.createdAt,
+      signedInAt: people.signedInAt,
+      sessions: sql<number>`(
+        select count(*)::int from ${personSessions}
+        where ${personSessions.personId} = ${people.id} and ${personSessions.expiresAt} > now())`,
+    })
+    .from(people)
+    .orderBy(asc(people.nameKey))
+}
+
+/** Ends their sessions, too. @returns the name as it was added; undefined if there is no such person. */
+export async function removePerson(db: Database, name: string): Promise<string | undefined> {
+  const [removed] = await db
+    .delete(people)
+    .where(eq(people.nameKey, nameKey(name)))
+    .returning({ name: people.name })
+  return removed?.name
+}
+
+/** Ends their sessions, too. @returns the name as it was added; undefined if there is no such person. */
+export function setPassword(db: Database, name: string, passwordHash: string): Promise<string | undefined> {
+  return inTransaction(db, async (transaction) => {
+    const [changed] = await transaction
+      .update(people)
+      .set({ passwordHash })
+      .where(eq(people.nameKey, nameKey(name)))
+      .returning({ id: people.id, name: people.name })
+    // A statement of its own: it also sees the session of a sign-in that held the row until now.
+    if (changed) await transaction.delete(personSessions).where(eq(personSessions.personId, changed.id))
+    return changed?.name
+  })
+}

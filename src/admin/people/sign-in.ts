@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import pLimit from 'p-limit'
+import { beginSession, type Credentials, findCredentials } from '../../../db/people/sessions.ts'
+import { isPassword } from '../../core/password.ts'
+import { isPersonName, nameKey } from '../../core/person.ts'
+import { subscriber } from '../../core/subscriber.ts'
+import { sharedLimiters } from '../../platform/shared-limiter.ts'
+import type { AdminRuntime } from '../context.ts'
+import { newToken } from './session-cookie.ts'
+
+const seconds = 900
+/** Wrong passwords in this time. */
+const allowed = { ofPair: 10, ofAddress: 50, ofPerson: 50 }
+/** Each takes a core and 32 MiB for a while. */
+const hashesAtOnce = 2
+const hashesWaiting = 50
+
+export interface SignInAttempt {
+  name: string
+  password: string
+  address: string
+}
+
+export type SignedIn =
+  | { token: string; name: string }
+  | { refused: 'wrong' }
+  | { refused: 'limited'; resetSeconds: number }
+  | { refused: 'busy' }
+
+/**
+ * Creates the function that signs a person in. An unknown name is refused as a wrong password is, after the same time.
+ *
+ * Wrong passwords are counted for the person and the address together; for the address; and for the person. The last two don't
+ * hold at an address from which the person signed in before: else whoever guesses could keep them out.
+ */
+export function signIn(runtime: AdminRuntime) {
+  const { db } = runtime
+  const limits = signInLimits(runtime)
+  const hashing = pLimit(hashesAtOnce)
+
+  return async ({ name, password, address: from }: SignInAttempt): Promise<SignedIn> => {
+    const address = subscriber(from)
+    if (hashing.pendingCount >= hashesWaiting) return { refused: 'busy' }
+    const credentials = isPersonName(name) ? await findCredentials(db, name) : undefined
+    const counted = await limits.count({ name, address, isKnown: isKnown(credentials, address) })
+    if (counted.isOver) return { refused: 'limited', resetSeconds: counted.resetSeconds }
+    const isRight = await hashing(() => isPassword(password, credentials?.passwordHash))
+    if (!isRight || !credentials) return { refused: 'wrong' }
+    const { token, tokenHash } = newToken()
+    if (!(await beginSession(db, credentials, { tokenHash, address }))) return { refused: 'wrong' }
+    await counted.refund()
+    return { token, name: credentials.name }
+  }
+}
+
+const isKnown = (credentials: Credentials | undefined, address: string) =>
+  credentials?.knownAddresses.includes(address) ?? false
+
+interface Counted {
+  name: string
+  address: string
+  isKnown: boolean
+}
+
+function signInLimits(runtime: AdminRuntime) {
+  const limiters = sharedLimiters(runtime)
+  const ofPair = limiters('sign-in', { points: allowed.ofPair, seconds })
+  const ofAddress = limiters('sign-in-address', { points: allowed.ofAddress, seconds })
+  const ofPerson = limiters('sign-in-person', { points: allowed.ofPerson, seconds })
+
+  return {
+    /** Counts the attempt as a failed one, before its password is looked at: else many at once would not be limited. */
+    async count({ name, address, isKnown }: Counted) {
+      // A hash, because what was typed as a name may be a password.
+      const person = createHash('sha256').update(nameKey(name)).digest('base64url')
+      const all = [
+        { limiter: ofPair, key: `${person}:${address}` },
+        ...(isKnown
+          ? []
+          : [
+              { limiter: ofAddress, key: address },
+              { limiter: ofPerson, key: person },
+            ]),
+      ]
+      for (const { limiter, key } of all) {
+        const { isOver, resetSeconds } = await limiter.useUp(key)
+        if (isOver) return { isOver, resetSeconds }
+      }
+      return {
+        isOver: false as const,
+        refund: () => Promise.all(all.map(({ limiter, key }) => limiter.refund(key))),
+      }
+    },
+  }
+}

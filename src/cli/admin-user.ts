@@ -1,0 +1,69 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { addPerson, listPeople, removePerson, setPassword } from '../../db/people/people.ts'
+import { hashPassword, passwordIssue } from '../core/password.ts'
+import { isPersonName, personNameWanted, type Role, roles } from '../core/person.ts'
+import { type Answerer, CliError } from './answer.ts'
+
+export function adminUserCommands(program: Command, answer: Answerer): void {
+  const adminUser = program.command('admin-user')
+
+  adminUser
+    .command('add')
+    .requiredOption('--name <name>', 'the name to sign in with', personName)
+    .addOption(new Option('--role <role>', 'what they may do').choices([...roles]).makeOptionMandatory())
+    .action((person: { name: string; role: Role }, command: Command) =>
+      answer(command, async ({ db, readSecret }) => {
+        const hash = await hashPassword(await newPassword(readSecret))
+        if (await addPerson(db, person, hash)) return person
+        throw new CliError(
+          `There is a person named ${person.name} already; choose another name, or: outbound admin-user set-password --name NAME`,
+        )
+      }),
+    )
+
+  adminUser
+    .command('list')
+    .action((_options: object, command: Command) =>
+      answer(command, async ({ db }) => ({ people: await listPeople(db) })),
+    )
+
+  byName(adminUser, 'remove', (name, command) =>
+    answer(command, async ({ db }) => ({ name: (await removePerson(db, name)) ?? unknown(name) })),
+  )
+
+  byName(adminUser, 'set-password', (name, command) =>
+    answer(command, async ({ db, readSecret }) => {
+      const hash = await hashPassword(await newPassword(readSecret))
+      return { name: (await setPassword(db, name, hash)) ?? unknown(name) }
+    }),
+  )
+}
+
+/** A verb about one person, who is named with or without `--name`. */
+function byName(parent: Command, verb: string, act: (name: string, command: Command) => Promise<void>): void {
+  parent
+    .command(verb)
+    .argument('[name]', 'the name', personName)
+    .option('--name <name>', 'the same', personName)
+    .action((given: string | undefined, options: { name?: string }, command: Command) => {
+      const name = given ?? options.name
+      if (name === undefined) throw new CliError(`Give a name, as in: outbound admin-user ${verb} --name ann`)
+      return act(name, command)
+    })
+}
+
+async function newPassword(readSecret: (name: string) => Promise<string>): Promise<string> {
+  const password = await readSecret('Password')
+  const issue = passwordIssue(password)
+  if (issue !== undefined) throw new CliError(issue)
+  return password
+}
+
+function personName(text: string): string {
+  if (isPersonName(text)) return text
+  throw new InvalidArgumentError(`Use ${personNameWanted}.`)
+}
+
+function unknown(name: string): never {
+  throw new CliError(`No person is named ${name}; see them with: outbound admin-user list`)
+}

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createAdminApp } from '../../src/admin/app.ts'
+import { factory } from '../../src/admin/context.ts'
+import { allow, refuseRoutesWithoutRole, routesOf } from '../../src/admin/people/allow.ts'
+import { createLogger } from '../../src/platform/logger.ts'
+import { readAdminSettings } from '../../src/platform/settings.ts'
+import { openRuntime } from '../../src/runtime.ts'
+import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
+import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { dumpDatabase, dumpRedis } from '../support/dumps.ts'
+import { ask, buildPerson, signIn } from '../support/people.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let admin: TestAdmin
+let account: Account
+let requestId: string
+let support: { Cookie: string }
+let operator: { Cookie: string }
+
+beforeAll(async () => {
+  service = await startTestService()
+  admin = await startTestAdmin(service)
+  account = await buildAccount(service)
+  requestId = await accept(service, account, textBody())
+  await buildPerson(service, 'Ann', 'support')
+  await buildPerson(service, 'Oz', 'operator')
+  support = await signIn(admin, 'Ann')
+  operator = await signIn(admin, 'Oz')
+})
+afterAll(async () => {
+  await admin.stop()
+  await service.stop()
+})
+
+/** All routes of the app, of a runtime that opens no connection before it is asked. */
+const runtime = openRuntime(
+  'admin',
+  readAdminSettings({
+    DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none',
+    REDIS_URL: 'redis://127.0.0.1:1',
+  }),
+  createLogger('silent'),
+)
+const routes = routesOf(createAdminApp(runtime))
+afterAll(() => runtime.close())
+
+const ids: Record<string, () => string> = {
+  requestId: () => requestId,
+  channelId: () => account.channelId,
+  queueName: () => 'sends',
+  jobId: () => requestId,
+}
+/** A path of the route: with ids of what there is, or one that fits nothing. */
+const pathOf = (path: string) =>
+  path
+    .replace(/:(\w+)(\{[^}]*\})?\??/g, (_all, name: string) => ids[name]?.() ?? account.flowId)
+    .replace('*', 'x')
+
+const send = (method: string, path: string, headers: Record<string, string>) =>
+  ask(admin, pathOf(path), method === 'GET' ? { headers } : { method, headers, form: {} })
+
+test('every route names its role, and only these are for anyone', () => {
+  expect(routes.length).toBeGreaterThan(20)
+  expect(routes.filter(({ access }) => access === undefined)).toEqual([])
+  const open = routes
+    .filter(({ access }) => access === 'anyone')
+    .map(({ method, path }) => `${method} ${path}`)
+  expect(open.sort()).toEqual([
+    'GET /admin.css',
+    'GET /healthz',
+    'GET /icon.svg',
+    'GET /login',
+    'GET /metrics',
+    'GET /readyz',
+    'POST /login',
+    'POST /logout',
+  ])
+})
+
+test('a process with a route that names none does not start', () => {
+  const app = factory.createApp()
+  app.use(allow('operator'))
+  app.get('/named', allow('support'), (c) => c.text(''))
+  refuseRoutesWithoutRole(app)
+  const below = factory.createApp()
+  below.get('/:id', (c) => c.text(''))
+  below.all('/every', (c) => c.text(''))
+  const outer = factory.createApp()
+  outer.use('/other/*', allow('operator'))
+  outer.route('/things', below)
+  outer.route('/other', below)
+  expect(() => refuseRoutesWithoutRole(outer)).toThrow(
+    'Name the role of these routes with allow(…): GET /things/:id, ALL /things/every',
+  )
+})
+
+const guarded = routes.filter(({ access }) => access !== 'anyone')
+const forOperators = routes.filter(({ access }) => access === 'operator')
+
+test.each(guarded)('without signing in, $method $path is refused', async ({ method, path }) => {
+  const { status, location = '' } = await send(method, path, {})
+  expect(status).toBe(method === 'GET' ? 303 : 401)
+  expect(location).toMatch(method === 'GET' ? /^\/login\?next=/ : /^$/)
+})
+
+describe('support', () => {
+  test('gets 403 for each route of operators; each is recorded, and none changes anything', async () => {
+    const { redis } = service.runtime
+    // Counts that expire by themselves.
+    for (const key of await redis.keys('*')) if (/:(rate|sign-in[a-z-]*):/.test(key)) await redis.del(key)
+    const everything = async () => [await dumpDatabase(service), await dumpRedis(service)]
+    const before = await everything()
+    for (const { method, path } of forOperators) {
+      service.logs.length = 0
+      const { status, text } = await send(method === 'ALL' ? 'POST' : method, path, support)
+      expect(status, `${method} ${path}`).toBe(403)
+      expect(text).toContain('Only operators may do this.')
+      const refusals = service.logs.filter(({ event }) => event === 'admin_refused')
+      expect(refusals).toMatchObject([{ by: 'Ann', role: 'support', address: '127.0.0.1' }])
+    }
+    expect(await everything()).toEqual(before)
+  })
+
+  test.each(guarded.filter(({ access }) => access === 'support'))(
+    'may use $method $path',
+    async ({ method, path }) => {
+      expect([401, 403]).not.toContain((await send(method, path, support)).status)
+    },
+  )
+})
+
+test.each(guarded)('an operator may use $method $path', async ({ method, path }) => {
+  expect([401, 403]).not.toContain((await send(method, path, operator)).status)
+})
