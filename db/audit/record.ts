@@ -1,12 +1,15 @@
 import { eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import type { Actor } from '../../src/core/actor.ts'
-import type { AuditDetail, AuditEntry } from '../../src/core/audit.ts'
+import type { AuditDetail, AuditRow } from '../../src/core/audit.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
+import type { RunPage } from '../page.ts'
 import { audit } from '../schema.ts'
 
+/** Records a change whose function has a transaction of its own. */
+export type RecordIn = (transaction: Transaction) => Promise<unknown>
+
 /** Records a change. Call it in the transaction of the change: neither is there without the other. */
-export async function recordAudit(db: Database | Transaction, row: Actor & AuditEntry): Promise<string> {
+export async function recordAudit(db: Database | Transaction, row: AuditRow): Promise<string> {
   const id = uuidv7()
   const { by, via, address, action, target, details = {} } = row
   await db.insert(audit).values({ id, by, via, address, action, target, details })
@@ -16,35 +19,41 @@ export async function recordAudit(db: Database | Transaction, row: Actor & Audit
 /**
  * Makes a change and records it, in one transaction.
  *
- * @param entryOf what the audit records; undefined if nothing was changed.
+ * @param rowOf what the audit records; nothing if nothing was changed.
  */
 export async function audited<Result>(
   db: Database,
-  actor: Actor,
   change: (transaction: Transaction) => Promise<Result>,
-  entryOf: (result: Result) => AuditEntry | undefined,
+  rowOf: (result: Result) => AuditRow | false | undefined,
 ): Promise<Result> {
   return await inTransaction(db, async (transaction) => {
     const result = await change(transaction)
-    const entry = entryOf(result)
-    if (entry) await recordAudit(transaction, { ...actor, ...entry })
+    const row = rowOf(result)
+    if (row) await recordAudit(transaction, row)
     return result
   })
 }
 
+interface Paged<Result> {
+  change: () => Promise<Result>
+  /** What came of it, for the details. */
+  resultOf: (result: Result) => Record<string, AuditDetail>
+  /** Runs the statements of the audit, within what its process has for one. */
+  runPage?: RunPage
+}
+
 /**
- * Makes a change of several transactions. It is recorded before the first one, so that one that is interrupted is in the audit too; what came of
- * it is added in the end.
+ * Makes a change of several transactions. It is recorded before the first one, so that one that is interrupted is in the audit too.
+ * What came of it is added in the end.
  */
 export async function auditedInPages<Result>(
   db: Database,
-  row: Actor & AuditEntry,
-  change: () => Promise<Result>,
-  resultOf: (result: Result) => Record<string, AuditDetail>,
+  row: AuditRow,
+  { change, resultOf, runPage = (page) => page() }: Paged<Result>,
 ): Promise<Result> {
-  const id = await recordAudit(db, row)
+  const id = await runPage(() => recordAudit(db, row))
   const result = await change()
   const details = sql`${audit.details} || ${JSON.stringify(resultOf(result))}::jsonb`
-  await db.update(audit).set({ details }).where(eq(audit.id, id))
+  await runPage(() => db.update(audit).set({ details }).where(eq(audit.id, id)))
   return result
 }

@@ -9,6 +9,7 @@ import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../runtime.ts'
 import { channelRoutes } from './account/channels.ts'
 import { connectionShare } from './account/connection-share.ts'
+import { auditRows } from './account/steps.ts'
 import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { bodySteps } from './body/body-steps.ts'
@@ -52,6 +53,7 @@ export function createApp(
     withConnection: connectionShare(runtime),
     bodies: smallBodies(runtime.settings, timeouts),
     limiter: steps.limiter,
+    rowOf: auditRows(runtime),
   }
   const channels = channelRoutes(runtime, account)
   const endpoints = endpointRoutes(runtime, account, steps, timeouts)

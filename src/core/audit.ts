@@ -1,3 +1,5 @@
+import type { Actor } from './actor.ts'
+
 /** What the id of a row's target is of. */
 export type AuditTarget =
   | 'account'
@@ -55,5 +57,8 @@ export interface AuditEntry {
   target: string | null
   details?: Record<string, AuditDetail>
 }
+
+/** A change, and who made it. */
+export type AuditRow = Actor & AuditEntry
 
 export type AuditDetail = string | number | boolean | null | string[]

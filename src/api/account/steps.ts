@@ -1,5 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono'
+import type { AuditEntry, AuditRow } from '../../core/audit.ts'
+import type { Needs } from '../../runtime.ts'
 import type { SmallBodies } from '../body/small-body.ts'
+import { clientAddressReader } from '../client-address.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import type { SendSteps } from '../send/steps.ts'
@@ -12,6 +15,25 @@ export interface AccountSteps {
   bodies: SmallBodies
   /** The sends' own: each request of these routes counts as a send. */
   limiter: SendSteps['limiter']
+  /** What the audit records of a change by a route. */
+  rowOf: RowOf
+}
+
+type RowOf = (c: Context<ApiEnv>, entry: AuditEntry) => AuditRow
+
+/** The key makes the change: its prefix is shown, its id is exact. */
+export function auditRows(runtime: Needs<never, 'TRUST_PROXY'>): RowOf {
+  const clientAddress = clientAddressReader(runtime)
+  return (c, { details, ...entry }) => {
+    const { accountId, keyId, keyPrefix } = c.get('caller')
+    return {
+      by: keyPrefix,
+      via: 'route',
+      address: clientAddress(c),
+      ...entry,
+      details: { accountId, keyId, ...details },
+    }
+  }
 }
 
 type QueryReader<Query> = (query: URLSearchParams) => { query: Query } | { issue: string }
