@@ -3,7 +3,7 @@ import { audited, auditedInPages } from '../../db/audit/record.ts'
 import type { Database } from '../../db/client.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
 import { type CanceledSet, cancelWaiting, type WaitingSet } from '../../db/sends/cancel-sets.ts'
-import { sendsCanceled } from '../core/audit-details.ts'
+import { sendCanceled, sendsCanceled } from '../core/audit-details.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { existingAccount } from './arguments.ts'
@@ -35,13 +35,7 @@ async function cancelOne({ db, actor }: CliContext, requestId: string) {
     ? await audited(
         db,
         (transaction) => cancelSend(transaction, requestId),
-        (canceled) =>
-          canceled?.isNew && {
-            ...actor,
-            action: 'send.cancel',
-            target: requestId,
-            details: { status: canceled.status },
-          },
+        (canceled) => canceled?.isNew && { ...actor, ...sendCanceled(requestId, canceled.status) },
       )
     : undefined
   if (!canceled) throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)

@@ -66,6 +66,13 @@ export function sendsReplayed({ channelId, since, until, ...filters }: ReplayFil
   return { action: 'sends.replay', target: channelId, details }
 }
 
+/** @param status by its end. */
+export const sendCanceled = (requestId: string, status: string): AuditEntry => ({
+  action: 'send.cancel',
+  target: requestId,
+  details: { status },
+})
+
 /** Not by which reference: it may name the contact. */
 export function sendsCanceled(accountId: string, by: { reference: string } | { flowId: string }): AuditEntry {
   const details = 'flowId' in by ? { flowId: by.flowId } : { byReference: true }

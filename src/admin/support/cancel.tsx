@@ -1,10 +1,13 @@
+import { audited } from '../../../db/audit/record.ts'
 import { cancelSend } from '../../../db/sends/cancel.ts'
 import { findSend } from '../../../db/sends/sends.ts'
+import { sendCanceled } from '../../core/audit-details.ts'
 import { maskContact } from '../../core/contact.ts'
 import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { buildTimeline, type SendRecord, type SendStatus } from '../../core/timeline.ts'
 import { cancelEnd, logEnd } from '../../platform/send-end.ts'
+import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
@@ -29,7 +32,13 @@ export function cancel({ db, log }: AdminRuntime): AdminApp {
 
   app.post('/', async (c) => {
     const requestId = c.req.param('requestId') ?? ''
-    const canceled = canBeRecordId(requestId) ? await cancelSend(db, requestId) : undefined
+    const canceled = canBeRecordId(requestId)
+      ? await audited(
+          db,
+          (transaction) => cancelSend(transaction, requestId),
+          (canceled) => canceled?.isNew && { ...pageActor(c), ...sendCanceled(requestId, canceled.status) },
+        )
+      : undefined
     if (!canceled) throw notFound()
     const { status, isNew } = canceled
     if (isNew) logEnd(log, cancelEnd(requestId, canceled, { by: 'support page' }))
