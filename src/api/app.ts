@@ -29,6 +29,7 @@ import { listMessages } from './messages/list-messages.ts'
 import { moveMessage } from './messages/move-message.ts'
 import { sendBatch } from './messages/send-batch.ts'
 import { receiveReceipt } from './receive-receipt.ts'
+import { refusedNoter } from './refused/note-refused.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
 import { suppressionRoutes } from './suppressions/manage-suppressions.ts'
@@ -133,6 +134,7 @@ function addAccountRoutes(app: ApiApp, { channels, endpoints, suppressions }: Ac
 const trackRequest = (runtime: Runtime) => {
   const { log, metrics } = runtime
   const warnOfUnknownProxy = unknownProxyWarner(runtime)
+  const noteRefused = refusedNoter(runtime)
   return factory.createMiddleware(async (c, next) => {
     const startedAt = performance.now()
     warnOfUnknownProxy(c)
@@ -149,6 +151,7 @@ const trackRequest = (runtime: Runtime) => {
     if (statusCode < 400 || (statusCode === 503 && route === '/readyz')) return
     const { caller, refusal: reason } = c.var
     logEvent(log, requestId, 'rejected', { statusCode, reason, accountId: caller?.accountId })
+    if (statusCode < 500) noteRefused(c, route)
   })
 }
 

@@ -36,11 +36,11 @@ export function auditRows(runtime: Needs<never, 'TRUST_PROXY'>): RowOf {
   }
 }
 
-type QueryReader<Query> = (query: URLSearchParams) => { query: Query } | { issue: string }
+type QueryReader<Query> = (query: URLSearchParams) => { query: Query } | { issue: string; reason: string }
 
 /** The query of the request. @throws ApiError 400 that names each parameter that is unknown, repeated or unreadable. */
 export function queryOf<Query>(c: Context<ApiEnv>, read: QueryReader<Query>): Query {
   const result = read(new URL(c.req.url).searchParams)
-  if ('issue' in result) throw new ApiError(400, result.issue, {}, 'the query is not valid')
+  if ('issue' in result) throw new ApiError(400, result.issue, {}, result.reason)
   return result.query
 }
