@@ -84,11 +84,16 @@ export type Transaction = NodePgDatabase & { $client: pg.PoolClient }
 export const givesUpAfterMs = 2000
 const givesUpLocks = `set local idle_in_transaction_session_timeout = ${givesUpAfterMs}; set local lock_timeout = '5s'`
 
-/** Runs work in a transaction. If it fails, the connection, which may hang, is closed. */
+/**
+ * Runs work in a transaction. If it fails, the connection, which may hang, is closed.
+ *
+ * @param db if it is a transaction, the work becomes a part of it.
+ */
 export async function inTransaction<Result>(
-  db: Database,
+  db: Database | Transaction,
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
+  if (!(db.$client instanceof pg.Pool)) return await work(db as Transaction)
   const client = await db.$client.connect()
   try {
     await client.query(`begin; ${givesUpLocks}`)

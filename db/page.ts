@@ -2,6 +2,9 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { AnyPgColumn } from 'drizzle-orm/pg-core'
 import type { Place } from '../src/core/list-place.ts'
 
+/** Runs the work of one page, within what its process has for it. */
+export type RunPage = <Result>(page: () => Promise<Result>) => Promise<Result>
+
 /** Which page of a list. */
 export interface PageAsked {
   limit: number

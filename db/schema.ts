@@ -14,7 +14,9 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
+import type { ActorVia } from '../src/core/actor.ts'
 import type { Permission } from '../src/core/api-key.ts'
+import type { AuditAction, AuditDetail } from '../src/core/audit.ts'
 import type { CallbackType, SendChange } from '../src/core/callback.ts'
 import type { CallbackTry } from '../src/core/callback-outcome.ts'
 import type { ContactType } from '../src/core/contact.ts'
@@ -488,6 +490,51 @@ export const personSessions = pgTable(
     expiresAt: moment('expires_at').notNull(),
   },
   (table) => [index('person_sessions_of_person').on(table.personId)],
+)
+
+/**
+ * Who changed what (db/audit/record.ts). Without foreign keys: a row outlives its target, and a target's id may be that of
+ * anything.
+ */
+export const audit = pgTable(
+  'audit',
+  {
+    id: uuid('id').primaryKey(),
+    at: moment('at').notNull().default(sql`clock_timestamp()`),
+    by: text('by').notNull(),
+    via: text('via').$type<ActorVia>().notNull(),
+    address: text('address'),
+    action: text('action').$type<AuditAction>().notNull(),
+    target: text('target'),
+    details: jsonb('details').$type<Record<string, AuditDetail>>().notNull().default({}),
+  },
+  (table) => [
+    index('audit_by_time').on(table.at, table.id),
+    index('audit_of_target').on(table.target, table.at, table.id),
+    index('audit_of_person').on(table.by, table.at, table.id),
+  ],
+)
+
+/**
+ * Requests that were answered 4xx, each with a known key: the last ones of each account (db/audit/refused.ts). The id is made when the request
+ * comes, so it gives their order.
+ */
+export const refusedRequests = pgTable(
+  'refused_requests',
+  {
+    requestId: uuid('request_id').primaryKey(),
+    accountId: uuid('account_id').notNull(),
+    keyPrefix: text('key_prefix').notNull(),
+    at: moment('at').notNull(),
+    status: integer('status').notNull(),
+    /** Without text of the client. */
+    message: text('message').notNull(),
+    /** Method and pattern, such as `POST /v1/messages`. */
+    route: text('route').notNull(),
+    /** The names of the fields and parameters that were sent. */
+    fields: text('fields').array().notNull(),
+  },
+  (table) => [index('refused_requests_of_account').on(table.accountId, table.requestId)],
 )
 
 /** Live workers, and dead ones whose claims still have to be given up. */

@@ -1,6 +1,6 @@
 import { asc, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import type { Database } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
 import { accounts } from '../schema.ts'
 
 export interface RateLimit {
@@ -8,13 +8,21 @@ export interface RateLimit {
   seconds: number
 }
 
-export async function createAccount(db: Database, name: string, limit?: RateLimit): Promise<string> {
+export async function createAccount(
+  db: Database | Transaction,
+  name: string,
+  limit?: RateLimit,
+): Promise<string> {
   const id = uuidv7()
   await db.insert(accounts).values({ id, name, ...limitColumns(limit) })
   return id
 }
 
-export async function updateRateLimit(db: Database, id: string, limit: RateLimit): Promise<void> {
+export async function updateRateLimit(
+  db: Database | Transaction,
+  id: string,
+  limit: RateLimit,
+): Promise<void> {
   await db.update(accounts).set(limitColumns(limit)).where(eq(accounts.id, id))
 }
 

@@ -1,7 +1,7 @@
 import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Permission } from '../../src/core/api-key.ts'
-import type { Database } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
 import { apiKeys } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 import type { RateLimit } from './accounts.ts'
@@ -9,6 +9,8 @@ import type { RateLimit } from './accounts.ts'
 /** The caller that a key identifies. */
 export interface Caller {
   keyId: string
+  /** How the key is shown. */
+  keyPrefix: string
   accountId: string
   permissions: readonly Permission[]
   /** Time from the look-up to the key's expiry, by PostgreSQL's clock; null if it doesn't expire. */
@@ -23,7 +25,8 @@ const findStatement = prepared<CallerRow>(
   'find_callers',
   'Finds the accounts and permissions of API keys by their hashes.',
   sqlText`
-    select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
+    select encode(k.hash, 'hex') as hash, k.id as "keyId", k.display_prefix as "keyPrefix",
+           k.account_id as "accountId", k.permissions,
            extract(epoch from k.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
            a.rate_limit_points as points, a.rate_limit_seconds as seconds
     from api_keys k join accounts a on a.id = k.account_id
@@ -43,7 +46,7 @@ export async function findCallers(db: Database, hashes: readonly string[]): Prom
 }
 
 export async function createApiKey(
-  db: Database,
+  db: Database | Transaction,
   key: {
     accountId: string
     hash: Buffer
@@ -75,7 +78,7 @@ export function listApiKeys(db: Database, accountId: string) {
 }
 
 /** @returns whether there is such a key. Revoking a key again keeps the time of the first revocation. */
-export async function revokeApiKey(db: Database, id: string): Promise<boolean> {
+export async function revokeApiKey(db: Database | Transaction, id: string): Promise<boolean> {
   await db
     .update(apiKeys)
     .set({ revokedAt: sql`now()` })

@@ -3,7 +3,7 @@ import type { Ordering } from '../../src/core/lane.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { type ProviderName, providerNames, providerRules } from '../../src/core/providers/index.ts'
 import type { AutoCause } from '../../src/core/suppression.ts'
-import { type Database, inTransaction } from '../client.ts'
+import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { channels } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 
@@ -78,7 +78,7 @@ export interface ChannelFields {
 }
 
 export async function createChannel(
-  db: Database,
+  db: Database | Transaction,
   channel: ChannelFields & { id: string; accountId: string; provider: ProviderName },
 ): Promise<void> {
   await db.insert(channels).values(channel)
@@ -86,12 +86,19 @@ export async function createChannel(
 
 const isPresent = (id: string) => and(eq(channels.id, id), isNull(channels.deletedAt))
 
-export async function findProvider(db: Database, id: string): Promise<ProviderName | undefined> {
+export async function findProvider(
+  db: Database | Transaction,
+  id: string,
+): Promise<ProviderName | undefined> {
   const [channel] = await db.select({ provider: channels.provider }).from(channels).where(isPresent(id))
   return channel?.provider
 }
 
-export async function updateChannel(db: Database, id: string, fields: Partial<ChannelFields>): Promise<void> {
+export async function updateChannel(
+  db: Database | Transaction,
+  id: string,
+  fields: Partial<ChannelFields>,
+): Promise<void> {
   // A new rate takes effect at once, not after the calls that were scheduled by the old one.
   const anew = 'rateCalls' in fields ? { nextCallAt: null } : {}
   await db
@@ -101,7 +108,7 @@ export async function updateChannel(db: Database, id: string, fields: Partial<Ch
 }
 
 /** Holds a channel: its sends wait without using attempts until it is resumed. A held channel keeps its reason. */
-export async function holdChannel(db: Database, id: string, reason: string): Promise<boolean> {
+export async function holdChannel(db: Database | Transaction, id: string, reason: string): Promise<boolean> {
   await db
     .update(channels)
     .set({ heldAt: sql`now()`, heldReason: reason })
@@ -113,7 +120,7 @@ export async function holdChannel(db: Database, id: string, reason: string): Pro
  * Resumes a channel. The workers' reconcilers find and wake its sends within seconds. The sends' permits are void, because a
  * permit of a rate may have been used for the very call with which the provider refused the channel.
  */
-export async function resumeChannel(db: Database, id: string): Promise<boolean> {
+export async function resumeChannel(db: Database | Transaction, id: string): Promise<boolean> {
   return await inTransaction(db, async (transaction) => {
     const [before] = await transaction
       .select({ heldAt: channels.heldAt })

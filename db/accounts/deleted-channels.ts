@@ -1,6 +1,7 @@
 import { and, count, eq, isNull, sql } from 'drizzle-orm'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { moveSendsOfDeleted } from '../admission/scheduled-sends.ts'
+import type { RecordIn } from '../audit/record.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { failQueued } from '../delivery/fail-queued.ts'
 import { channels, permits, sends, templates } from '../schema.ts'
@@ -33,10 +34,19 @@ export const failSendsOfDeletedChannels = (db: Database, limit: number) =>
  * Deletes a channel, unless one of its sends is being sent. Its waiting sends fail, and its templates and credentials are
  * removed. Its row stays for the timelines of its sends.
  *
+ * @param record called in the transaction that deletes it.
  * @returns undefined if there is no such channel, or it was deleted before.
  */
-export async function deleteChannel(db: Database, id: string): Promise<Deletion | undefined> {
-  const sending = await inTransaction(db, (transaction) => markDeleted(transaction, id))
+export async function deleteChannel(
+  db: Database,
+  id: string,
+  record?: RecordIn,
+): Promise<Deletion | undefined> {
+  const sending = await inTransaction(db, async (transaction) => {
+    const sending = await markDeleted(transaction, id)
+    if (sending === 0) await record?.(transaction)
+    return sending
+  })
   if (sending === undefined) return undefined
   if (sending > 0) return { sending }
   await moveSendsOfDeleted(db, id, pageSize)

@@ -1,6 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import type { Database } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
 import { flows } from '../schema.ts'
 
 /** Takes the same statement for an absent flow and one of another account, so that they can't be distinguished by timing. */
@@ -12,7 +12,11 @@ export async function isOwnFlow(db: Database, flowId: string, accountId: string)
   return found.length === 1
 }
 
-export async function createFlow(db: Database, accountId: string, name: string): Promise<string> {
+export async function createFlow(
+  db: Database | Transaction,
+  accountId: string,
+  name: string,
+): Promise<string> {
   const id = uuidv7()
   await db.insert(flows).values({ id, accountId, name })
   return id

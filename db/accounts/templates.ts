@@ -1,10 +1,10 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
-import type { Database } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
 import { templates } from '../schema.ts'
 
 /** Registers a template with a channel; replaces one of the same name. */
 export async function setTemplate(
-  db: Database,
+  db: Database | Transaction,
   template: { channelId: string; name: string; definition: object },
 ): Promise<void> {
   const { definition } = template

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { and, eq } from 'drizzle-orm'
 import { testType, webhookIdOf } from '../../src/core/callback.ts'
 import type { CallbackTry } from '../../src/core/callback-outcome.ts'
-import type { Database } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
+import type { RunPage } from '../page.ts'
 import { callbacks } from '../schema.ts'
-import type { RunPage } from './endpoints.ts'
 
 const lookAgainMs = 200
 
 /** Adds a test, whatever types the endpoint takes. @param id of the test. */
-export async function addTest(db: Database, endpointId: string, id: string): Promise<void> {
+export async function addTest(db: Database | Transaction, endpointId: string, id: string): Promise<void> {
   await db.insert(callbacks).values({ endpointId, requestId: id, sequence: 0, type: testType })
 }
 

@@ -2,8 +2,9 @@ import { and, asc, eq, sql } from 'drizzle-orm'
 import { maxEndpointsOfAccount, type SendChange } from '../../src/core/callback.ts'
 import { isKeyTaken, type KeyToTake, takeIdempotencyKey } from '../admission/idempotency-keys.ts'
 import { toBeCommittedBy } from '../admission/record-by.ts'
-import { type Database, inTransaction } from '../client.ts'
-import { isAfter, type PageAsked, pageOf, placeOf } from '../page.ts'
+import type { RecordIn } from '../audit/record.ts'
+import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { isAfter, type PageAsked, pageOf, placeOf, type RunPage } from '../page.ts'
 import { accounts, callbacks, endpoints } from '../schema.ts'
 
 export interface NewEndpoint {
@@ -17,18 +18,23 @@ export interface NewEndpoint {
 
 export type Creation = 'created' | 'too_many' | 'repeated'
 
-interface CreationOptions {
+interface Recording {
+  /** When the change has to be committed at the latest. */
+  recordBy?: Date
+  /** Called in the transaction that makes the change. */
+  record?: RecordIn
+}
+
+interface CreationOptions extends Recording {
   /** An Idempotency-Key, stored with the endpoint as with a send; its request has the endpoint's id. */
   idempotency?: KeyToTake | undefined
-  /** When the endpoint has to be committed at the latest. */
-  recordBy?: Date
 }
 
 /** @returns `too_many` if the account has as many as it may have, `repeated` if the Idempotency-Key was used before. */
 export async function createEndpoint(
-  db: Database,
+  db: Database | Transaction,
   endpoint: NewEndpoint,
-  { idempotency, recordBy }: CreationOptions = {},
+  { idempotency, recordBy, record }: CreationOptions = {},
 ): Promise<Creation> {
   return await inTransaction(db, async (transaction) => {
     const { id, accountId } = endpoint
@@ -40,6 +46,7 @@ export async function createEndpoint(
     // A send may have taken the key at this moment.
     if (idempotency && !(await takeIdempotencyKey(transaction, idempotency, id))) return 'repeated'
     await transaction.insert(endpoints).values(endpoint)
+    await record?.(transaction)
     if (recordBy) await toBeCommittedBy(transaction, recordBy)
     return 'created'
   })
@@ -47,10 +54,12 @@ export async function createEndpoint(
 
 const pageSize = 5000
 
-/** Runs the work of one page: see `deleteEndpoint`. */
-export type RunPage = <Result>(page: () => Promise<Result>) => Promise<Result>
-
 const atOnce: RunPage = (page) => page()
+
+interface PagedChange extends Pick<Recording, 'record'> {
+  /** Runs each page, within what its process has for it. */
+  runPage?: RunPage
+}
 
 /** What is shown of an endpoint. @param countedAtMost of those that wait; null for all, which may take seconds. */
 const shown = (countedAtMost: number | null) => ({
@@ -121,7 +130,7 @@ const asNew = {
 
 /** With another URL, it counts as a new endpoint. */
 export async function updateEndpoint(
-  db: Database,
+  db: Database | Transaction,
   id: string,
   fields: { [Name in 'url' | 'events']?: NewEndpoint[Name] | undefined },
 ): Promise<boolean> {
@@ -133,7 +142,11 @@ export async function updateEndpoint(
 }
 
 /** Its callbacks go on at once, in order, also those that would be tried again much later. */
-export async function enableEndpoint(db: Database, id: string, runPage = atOnce): Promise<boolean> {
+export async function enableEndpoint(
+  db: Database,
+  id: string,
+  { runPage = atOnce, record }: PagedChange = {},
+): Promise<boolean> {
   const promotePage = () =>
     db.execute(sql`
       update callbacks set next_try_at = clock_timestamp()
@@ -145,17 +158,23 @@ export async function enableEndpoint(db: Database, id: string, runPage = atOnce)
     const { rowCount } = await runPage(promotePage)
     promoted = rowCount ?? 0
   }
-  const { rowCount } = await runPage(() =>
-    db
+  const enableIn = async (transaction: Transaction) => {
+    const { rowCount } = await transaction
       .update(endpoints)
       .set({ disabledAt: null, disabledReason: null, ...asNew })
-      .where(eq(endpoints.id, id)),
-  )
-  return rowCount === 1
+      .where(eq(endpoints.id, id))
+    if (rowCount === 1) await record?.(transaction)
+    return rowCount === 1
+  }
+  return await runPage(() => inTransaction(db, enableIn))
 }
 
 /** Its callbacks are kept, also those to come. An endpoint that is disabled keeps its reason. */
-export async function disableEndpoint(db: Database, id: string, reason: string): Promise<boolean> {
+export async function disableEndpoint(
+  db: Database | Transaction,
+  id: string,
+  reason: string,
+): Promise<boolean> {
   const { rowCount } = await db
     .update(endpoints)
     .set({
@@ -166,14 +185,18 @@ export async function disableEndpoint(db: Database, id: string, reason: string):
   return rowCount === 1
 }
 
-/**
- * Deletes an endpoint, then its callbacks, by pages. What is inserted at this moment goes with retention.
- *
- * @param runPage runs each page, within what its process has for it.
- */
-export async function deleteEndpoint(db: Database, id: string, runPage = atOnce): Promise<boolean> {
-  const { rowCount } = await runPage(() => db.delete(endpoints).where(eq(endpoints.id, id)))
-  if (rowCount !== 1) return false
+/** Deletes an endpoint, then its callbacks, by pages. What is inserted at this moment goes with retention. */
+export async function deleteEndpoint(
+  db: Database,
+  id: string,
+  { runPage = atOnce, record }: PagedChange = {},
+): Promise<boolean> {
+  const deleteIn = async (transaction: Transaction) => {
+    const { rowCount } = await transaction.delete(endpoints).where(eq(endpoints.id, id))
+    if (rowCount === 1) await record?.(transaction)
+    return rowCount === 1
+  }
+  if (!(await runPage(() => inTransaction(db, deleteIn)))) return false
   const deletePage = () =>
     db.execute(sql`
       delete from callbacks where ctid = any(array(
@@ -189,9 +212,9 @@ export async function deleteEndpoint(db: Database, id: string, runPage = atOnce)
  * @returns until when both sign; undefined if there is no such endpoint.
  */
 export async function rotateSecret(
-  db: Database,
+  db: Database | Transaction,
   { id, sealedSecret, overlapSeconds }: { id: string; sealedSecret: string; overlapSeconds: number },
-  recordBy?: Date,
+  { recordBy, record }: Recording = {},
 ): Promise<Date | undefined> {
   return await inTransaction(db, async (transaction) => {
     const [rotated] = await transaction
@@ -203,6 +226,7 @@ export async function rotateSecret(
       })
       .where(eq(endpoints.id, id))
       .returning({ formerUntil: endpoints.formerUntil })
+    if (rotated) await record?.(transaction)
     if (recordBy) await toBeCommittedBy(transaction, recordBy)
     return rotated?.formerUntil ?? undefined
   })

@@ -1,6 +1,6 @@
-import type { Database } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
+import type { RunPage } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
-import type { RunPage } from './endpoints.ts'
 
 /** SQL that makes callbacks wait again, with a new series of tries. In order of their numbers, as at first. */
 const again = sqlText`
@@ -21,7 +21,7 @@ const resendSendStatement = prepared<{ endpointId: string }>(
 
 /** Sends the callbacks of a send once more. @returns how many. */
 export async function resendOfSend(
-  db: Database,
+  db: Database | Transaction,
   { requestId, endpointId }: { requestId: string; endpointId?: string | undefined },
 ): Promise<number> {
   return (await resendSendStatement(db, [requestId, endpointId ?? null])).length

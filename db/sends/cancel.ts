@@ -105,7 +105,7 @@ const maxLooks = 3
  * @returns nothing about a send that doesn't exist.
  */
 export async function cancelSends(
-  db: Database,
+  db: Database | Transaction,
   requestIds: readonly string[],
   accountId?: string,
 ): Promise<CanceledSends> {
@@ -131,7 +131,7 @@ export type Canceled = ({ isNew: true } & CanceledSend) | { isNew: false; status
 
 /** Cancels one send, as `cancelSends` does. @returns undefined if there is no such send. */
 export async function cancelSend(
-  db: Database,
+  db: Database | Transaction,
   requestId: string,
   accountId?: string,
 ): Promise<Canceled | undefined> {

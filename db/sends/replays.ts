@@ -1,7 +1,7 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
 import { addChecks } from '../claim-rule.ts'
-import type { Database } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
 import { attemptInRow } from '../delivery/attempt-in-row.ts'
 import { changeState } from '../delivery/change-state.ts'
 import { attemptsToEvents, endOf, eventOf } from '../event-sql.ts'
@@ -101,6 +101,6 @@ const replayOneStatement = prepared<{ seq: string }>(
  *
  * @returns whether there was such a send, with its media and its channel.
  */
-export async function replaySend(db: Database, requestId: string): Promise<boolean> {
+export async function replaySend(db: Database | Transaction, requestId: string): Promise<boolean> {
   return (await replayOneStatement(db, [requestId])).length === 1
 }

@@ -2,7 +2,7 @@ import { NIL, v7 as uuidv7 } from 'uuid'
 import type { ContactType } from '../../src/core/contact.ts'
 import type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
 import { entryValues, erasedValue } from '../claim-rule.ts'
-import type { Database } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
 import { type Page, type PageAsked, pageOf } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
 
@@ -59,18 +59,19 @@ const addStatement = prepared<Suppression>(
     from (select * from same union all select * from added) e`,
 )
 
-/** @returns the entry, which may be an earlier one of the same contact and channel. */
+/** @returns the entry, which may be an earlier one of the same contact and channel; and whether it is new. */
 export async function addSuppression(
-  db: Database,
+  db: Database | Transaction,
   { accountId, contact, channelId }: SuppressedContact,
   reason: string | null,
   suppressionKey: Buffer,
-): Promise<Suppression> {
+): Promise<{ entry: Suppression; isNew: boolean }> {
   for (;;) {
-    const values = [accountId, contact.value, suppressionKey, channelId, uuidv7(), contact.type, reason]
+    const id = uuidv7()
+    const values = [accountId, contact.value, suppressionKey, channelId, id, contact.type, reason]
     const [entry] = await addStatement(db, values)
     // Another statement has added it at this moment.
-    if (entry) return entry
+    if (entry) return { entry, isNew: entry.suppressionId === id }
   }
 }
 
@@ -84,7 +85,7 @@ const removeStatement = prepared<Suppression>(
 
 /** @param accountId undefined for any account. @returns undefined if it has no such entry. */
 export async function removeSuppression(
-  db: Database,
+  db: Database | Transaction,
   accountId: string | undefined,
   suppressionId: string,
 ): Promise<Suppression | undefined> {
@@ -102,7 +103,7 @@ const removeContactStatement = prepared<Suppression>(
 
 /** @returns undefined if there is no entry of this contact and channel. */
 export async function removeSuppressedContact(
-  db: Database,
+  db: Database | Transaction,
   { accountId, contact, channelId }: SuppressedContact,
   suppressionKey: Buffer,
 ): Promise<Suppression | undefined> {

@@ -46,7 +46,7 @@ async function addPage(
  * @returns how many are new.
  */
 export async function importSuppressions(
-  db: Database,
+  db: Database | Transaction,
   accountId: string,
   pages: AsyncIterable<readonly CsvEntry[]>,
 ): Promise<number> {

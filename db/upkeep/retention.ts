@@ -2,6 +2,7 @@ import { mediaLinkMs } from '../../src/core/media-link.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'
 import { providerNames, providerRules } from '../../src/core/providers/index.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
+import { refusedKeptHours } from '../audit/refused.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
@@ -119,6 +120,22 @@ const trimOrphanedCallbacksStatement = prepared<{ trimmed: number }>(
     select count(*)::int as trimmed from trimmed`,
 )
 
+const trimAuditStatement = trimPage(
+  'audit',
+  'id',
+  sqlText`
+    select id from audit where at < now() - $1::interval
+    order by at limit $2 for update`,
+)
+
+const trimRefusedStatement = trimPage(
+  'refused_requests',
+  'request_id',
+  sqlText`
+    select request_id from refused_requests where ${madeBefore('request_id')}
+    order by request_id limit $2 for update`,
+)
+
 type Trim = (db: Database, limit: number) => Promise<number>
 
 const trim =
@@ -131,6 +148,7 @@ export function retentionTrims(kept: {
   days: number
   mediaHours: number
   callbackDays: number
+  auditDays: number
 }): Record<string, Trim> {
   return {
     sends: trim(trimSendsStatement, `${kept.days} days`),
@@ -143,6 +161,8 @@ export function retentionTrims(kept: {
     conversations: trim(trimConversationsStatement, `${kept.days} days`),
     callbacks: trim(trimCallbacksStatement, `${kept.callbackDays} days`),
     orphanedCallbacks: trim(trimOrphanedCallbacksStatement, `${kept.days} days`),
+    audit: trim(trimAuditStatement, `${kept.auditDays} days`),
+    refusedRequests: trim(trimRefusedStatement, `${refusedKeptHours} hours`),
     idempotencyKeys: trim(trimKeysStatement, `${idempotencyKeptHours} hours`),
   }
 }

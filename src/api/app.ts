@@ -10,6 +10,7 @@ import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../runtime.ts'
 import { channelRoutes } from './account/channels.ts'
 import { connectionShare } from './account/connection-share.ts'
+import { auditRows } from './account/steps.ts'
 import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { bodySteps } from './body/body-steps.ts'
@@ -28,6 +29,7 @@ import { listMessages } from './messages/list-messages.ts'
 import { moveMessage } from './messages/move-message.ts'
 import { sendBatch } from './messages/send-batch.ts'
 import { receiveReceipt } from './receive-receipt.ts'
+import { refusedNoter } from './refused/note-refused.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
 import { suppressionRoutes } from './suppressions/manage-suppressions.ts'
@@ -52,6 +54,7 @@ export function createApp(
     withConnection: connectionShare(runtime),
     bodies: smallBodies(runtime.settings, timeouts),
     limiter: steps.limiter,
+    rowOf: auditRows(runtime),
   }
   const channels = channelRoutes(runtime, account)
   const endpoints = endpointRoutes(runtime, account, steps, timeouts)
@@ -131,6 +134,7 @@ function addAccountRoutes(app: ApiApp, { channels, endpoints, suppressions }: Ac
 const trackRequest = (runtime: Runtime) => {
   const { log, metrics } = runtime
   const warnOfUnknownProxy = unknownProxyWarner(runtime)
+  const noteRefused = refusedNoter(runtime)
   return factory.createMiddleware(async (c, next) => {
     const startedAt = performance.now()
     warnOfUnknownProxy(c.env.incoming)
@@ -147,6 +151,7 @@ const trackRequest = (runtime: Runtime) => {
     if (statusCode < 400 || (statusCode === 503 && route === '/readyz')) return
     const { caller, refusal: reason } = c.var
     logEvent(log, requestId, 'rejected', { statusCode, reason, accountId: caller?.accountId })
+    if (statusCode < 500) noteRefused(c, route)
   })
 }
 

@@ -65,7 +65,7 @@ export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>)
   const refuse = refuser(runtime)
 
   return factory.createMiddleware(async (c, next) => {
-    const apiKey = bearer.exec(c.env.incoming.headers.authorization ?? '')?.[1] ?? ''
+    const apiKey = bearerOf(c)
     let caller = callers.get(cacheKeyOf(apiKey))
     if (!caller && wasMintedHere(apiKey, settings.API_KEY_PEPPER)) {
       caller = await c.get('deadline').spend(lookUp(apiKey))
@@ -75,6 +75,10 @@ export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>)
     await next()
   })
 }
+
+/** The key that the request has, valid or not; empty if it has none. */
+export const bearerOf = (c: Context<ApiEnv>): string =>
+  bearer.exec(c.env.incoming.headers.authorization ?? '')?.[1] ?? ''
 
 /** Cheaper than the keyed hash in the database, and safe, since a key has too many random bits to be guessed from its hash. */
 const cacheKeyOf = (apiKey: string) => hash('sha256', apiKey, 'base64')

@@ -22,7 +22,7 @@ export interface RequestState {
   request: SendRequest
   /** Set by `validate` for a batch. */
   requests: SendRequest[]
-  /** Why the request was refused, for the log; set with every error. */
+  /** Why the request was refused, without text of the client; set with every error. */
   refusal: string
 }
 

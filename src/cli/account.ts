@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { createAccount, listAccounts, type RateLimit, updateRateLimit } from '../../db/accounts/accounts.ts'
+import { audited } from '../../db/audit/record.ts'
 import type { Answerer } from './answer.ts'
-import { existingAccount, name, rateLimit } from './arguments.ts'
+import { existingAccount, rateLimit } from './arguments.ts'
+import { name } from './name.ts'
 
 export function accountCommands(program: Command, answer: Answerer): void {
   const account = program.command('account')
@@ -11,8 +13,12 @@ export function accountCommands(program: Command, answer: Answerer): void {
     .requiredOption('--name <name>', 'a name to recognise it by', name)
     .option('--rate-limit <points/seconds>', "the account's rate limit, instead of the service's", rateLimit)
     .action((options: { name: string; rateLimit?: RateLimit }, command: Command) =>
-      answer(command, async ({ db }) => ({
-        accountId: await createAccount(db, options.name, options.rateLimit),
+      answer(command, async ({ db, actor }) => ({
+        accountId: await audited(
+          db,
+          (transaction) => createAccount(transaction, options.name, options.rateLimit),
+          (target) => ({ ...actor, action: 'account.create', target, details: detailsOf(options) }),
+        ),
       })),
     )
 
@@ -27,10 +33,19 @@ export function accountCommands(program: Command, answer: Answerer): void {
     .argument('<account>', "the account's id")
     .requiredOption('--rate-limit <points/seconds>', "the account's rate limit", rateLimit)
     .action((id: string, options: { rateLimit: RateLimit }, command: Command) =>
-      answer(command, async ({ db }) => {
+      answer(command, async ({ db, actor }) => {
         const accountId = await existingAccount(db, id)
-        await updateRateLimit(db, accountId, options.rateLimit)
+        await audited(
+          db,
+          (transaction) => updateRateLimit(transaction, accountId, options.rateLimit),
+          () => ({ ...actor, action: 'account.update', target: accountId, details: detailsOf(options) }),
+        )
         return { accountId }
       }),
     )
 }
+
+const detailsOf = ({ name, rateLimit }: { name?: string; rateLimit?: RateLimit }) => ({
+  ...(name !== undefined && { name }),
+  ...(rateLimit && { rateLimit: `${rateLimit.points}/${rateLimit.seconds}` }),
+})

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import { connectDatabase, type Database } from '../../db/client.ts'
+import type { Actor } from '../core/actor.ts'
 import { readSettings, type Settings } from '../platform/settings.ts'
+import { operator } from './operator.ts'
 import { findRunningDev } from './running-dev.ts'
 
 /** An issue with the operator's command. The message is one line that says what to do. */
@@ -28,6 +30,8 @@ export interface CliContext {
   setting<Name extends OptionalSetting>(name: Name): Settings[Name]
   print: Terminal['print']
   readSecret: NonNullable<Terminal['readSecret']>
+  /** Who runs the command. */
+  actor: Actor
 }
 
 const queryTimeoutMs = 10_000
@@ -52,9 +56,9 @@ export function answerer({ environment: given, print, readSecret = noSecret }: T
       onConnectionLost: () => {},
     })
     try {
+      const { json, as } = command.optsWithGlobals<{ json?: boolean; as?: string }>()
       const setting: CliContext['setting'] = (name) => readSettings([name], environment)[name]
-      const result = await work({ db, setting, print, readSecret })
-      const { json } = command.optsWithGlobals<{ json?: boolean }>()
+      const result = await work({ db, setting, print, readSecret, actor: operator(as) })
       print(json ? JSON.stringify(result) : render(result))
     } finally {
       await db.$client.end()

@@ -82,6 +82,13 @@ export function reasonPart(text: string): string {
   return text.trim()
 }
 
+/** Why an operator holds a channel. */
+export function holdReason(text: string): string {
+  if (text.trim() === '' || text.length > 500 || /\p{Cc}/u.test(text) || !isStorable(text))
+    throw new InvalidArgumentError('Use 1 to 500 characters on one line.')
+  return text.trim()
+}
+
 export function permissionList(text: string): Permission[] {
   const named = [...new Set(text.split(',').map((name) => name.trim()))]
   if (!named.every((name): name is Permission => permissions.some((known) => known === name))) {
@@ -137,14 +144,6 @@ export function contact(text: string): Pick<Contact, 'type' | 'value'> {
   const parsed = parseContact(text)
   if (!parsed) throw new InvalidArgumentError(`Use ${anyContact}.`)
   return parsed
-}
-
-/** A display name: not empty, on one line. */
-export function name(text: string): string {
-  if (text.trim() === '' || text.length > 256 || /\p{Cc}/u.test(text)) {
-    throw new InvalidArgumentError('Use 1 to 256 characters on one line.')
-  }
-  return text
 }
 
 /** A template's name, within the limits of `template.name` in a send (docs/reference/api.md#body). */

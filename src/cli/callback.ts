@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
+import { audited, auditedInPages } from '../../db/audit/record.ts'
 import { findEndpoint } from '../../db/callbacks/endpoints.ts'
 import { resendOfEndpoint, resendOfSend } from '../../db/callbacks/resends.ts'
-import type { Database } from '../../db/client.ts'
 import { findSend } from '../../db/sends/sends.ts'
+import { endpointResent } from '../core/audit-details.ts'
 import { resendSchema } from '../core/endpoint-request.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { type Answerer, CliError } from './answer.ts'
+import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { checkedOptions } from './arguments.ts'
 import { noEndpoint } from './endpoint.ts'
 
@@ -25,11 +26,15 @@ export function callbackCommands(program: Command, answer: Answerer): void {
     .option('--since <time>', '2026-11-21T14:00:00Z, or 1h for an hour ago')
     .option('--only <what>', 'given-up: only callbacks that were given up')
     .action((requestId: string | undefined, options: ResendOptions, command: Command) =>
-      answer(command, async ({ db }) => ({ resent: await resend(db, requestId, options) })),
+      answer(command, async (context) => ({ resent: await resend(context, requestId, options) })),
     )
 }
 
-async function resend(db: Database, requestId: string | undefined, options: ResendOptions): Promise<number> {
+async function resend(
+  { db, actor }: CliContext,
+  requestId: string | undefined,
+  options: ResendOptions,
+): Promise<number> {
   const { endpoint, since, only } = options
   const found = canBeRecordId(endpoint ?? '') ? await findEndpoint(db, String(endpoint)) : undefined
   if (endpoint !== undefined && !found) throw noEndpoint(endpoint)
@@ -40,14 +45,24 @@ async function resend(db: Database, requestId: string | undefined, options: Rese
       throw new CliError(
         `The endpoint ${endpoint} gets no callbacks of this send: another account posted it; see: outbound endpoint list --account ID`,
       )
-    return await resendOfSend(db, { requestId, endpointId: endpoint })
+    return await audited(
+      db,
+      (transaction) => resendOfSend(transaction, { requestId, endpointId: endpoint }),
+      (resent) => ({
+        ...actor,
+        action: 'send.resend_callbacks',
+        target: requestId,
+        details: { ...(endpoint !== undefined && { endpointId: endpoint }), resent },
+      }),
+    )
   }
   if (requestId !== undefined || endpoint === undefined || since === undefined)
     throw new CliError('Give one requestId, or --endpoint and --since; see: outbound callback resend --help')
   const asked = checkedOptions(resendSchema, { since, only })
-  return await resendOfEndpoint(db, {
-    endpointId: endpoint,
-    since: asked.since,
-    onlyGivenUp: asked.only !== undefined,
-  })
+  const set = { endpointId: endpoint, since: asked.since, onlyGivenUp: asked.only !== undefined }
+  return await auditedInPages(
+    db,
+    { ...actor, ...endpointResent(set) },
+    { change: () => resendOfEndpoint(db, set), resultOf: (resent) => ({ resent }) },
+  )
 }

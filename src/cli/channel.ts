@@ -9,6 +9,8 @@ import {
   updateChannel,
 } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
+import { audited, recordAudit } from '../../db/audit/record.ts'
+import type { AuditDetail } from '../core/audit.ts'
 import { addressIssue } from '../core/config-address.ts'
 import { describeIssue, describeIssues } from '../core/issues.ts'
 import { heldByOperator } from '../core/own-reasons.ts'
@@ -18,7 +20,7 @@ import { expectsReceipts } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
-import { existingAccount, json, name } from './arguments.ts'
+import { existingAccount, holdReason, json } from './arguments.ts'
 import {
   autoSuppressOption,
   type ChannelOptions,
@@ -29,6 +31,7 @@ import {
   orderingOption,
   rateOption,
 } from './channel-options.ts'
+import { name } from './name.ts'
 
 export function channelCommands(program: Command, answer: Answerer): void {
   const channel = program.command('channel')
@@ -64,7 +67,7 @@ function createCommand(channel: Command, answer: Answerer): void {
     .option(...maxInFlightOption)
     .option(...autoSuppressOption)
     .action((options: ChannelOptions & { account: string; provider: ProviderName }, command: Command) =>
-      answer(command, async ({ db, setting }) => {
+      answer(command, async ({ db, setting, actor }) => {
         const { provider } = options
         const accountId = await existingAccount(db, options.account)
         const id = uuidv7()
@@ -72,7 +75,16 @@ function createCommand(channel: Command, answer: Answerer): void {
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
         const { name, ordering = 'contact' } = options
         const fields = { ...fieldsOf(options), name, ...sealed, onUncertain, ordering }
-        await createChannel(db, { id, accountId, provider, ...fields })
+        await audited(
+          db,
+          (transaction) => createChannel(transaction, { id, accountId, provider, ...fields }),
+          () => ({
+            ...actor,
+            action: 'channel.create',
+            target: id,
+            details: { accountId, provider, ...detailsOf(options) },
+          }),
+        )
         return { channelId: id }
       }),
     )
@@ -95,7 +107,7 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option(...maxInFlightOption)
     .option(...autoSuppressOption)
     .action((id: string, options: Partial<ChannelOptions>, command: Command) =>
-      answer(command, async ({ db, setting }) => {
+      answer(command, async ({ db, setting, actor }) => {
         const { config } = options
         const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
         if (!provider) throw noChannel(id)
@@ -103,7 +115,11 @@ function updateCommand(channel: Command, answer: Answerer): void {
         const changes = { ...fieldsOf(options), ...sealed }
         if (Object.keys(changes).length === 0)
           throw new CliError('Nothing to change; see: outbound channel update --help')
-        await updateChannel(db, id, changes)
+        await audited(
+          db,
+          (transaction) => updateChannel(transaction, id, changes),
+          () => ({ ...actor, action: 'channel.update', target: id, details: detailsOf(options) }),
+        )
         return { channelId: id }
       }),
     )
@@ -114,9 +130,23 @@ function holdCommands(channel: Command, answer: Answerer): void {
     .command('hold')
     .description('stop sending by the channel; its sends wait until it is resumed')
     .argument('<channel>', "the channel's id")
-    .action((id: string, _options: object, command: Command) =>
-      answer(command, async ({ db }) => {
-        if (canBeRecordId(id) && (await holdChannel(db, id, heldByOperator))) return { channelId: id }
+    .option('--reason <text>', 'why; its account sees it too', holdReason)
+    .action((id: string, { reason }: { reason?: string }, command: Command) =>
+      answer(command, async ({ db, actor }) => {
+        const isHeld =
+          canBeRecordId(id) &&
+          (await audited(
+            db,
+            (transaction) => holdChannel(transaction, id, heldByOperator(reason)),
+            (isThere) =>
+              isThere && {
+                ...actor,
+                action: 'channel.hold',
+                target: id,
+                details: { ...(reason && { reason }) },
+              },
+          ))
+        if (isHeld) return { channelId: id }
         throw noChannel(id)
       }),
     )
@@ -125,8 +155,15 @@ function holdCommands(channel: Command, answer: Answerer): void {
     .description('send by the channel again')
     .argument('<channel>', "the channel's id")
     .action((id: string, _options: object, command: Command) =>
-      answer(command, async ({ db }) => {
-        if (canBeRecordId(id) && (await resumeChannel(db, id))) return { channelId: id }
+      answer(command, async ({ db, actor }) => {
+        const isResumed =
+          canBeRecordId(id) &&
+          (await audited(
+            db,
+            (transaction) => resumeChannel(transaction, id),
+            (isThere) => isThere && { ...actor, action: 'channel.resume', target: id },
+          ))
+        if (isResumed) return { channelId: id }
         throw noChannel(id)
       }),
     )
@@ -138,8 +175,11 @@ function deleteCommand(channel: Command, answer: Answerer): void {
     .description('delete the channel for good; its waiting sends fail, and past sends keep their timelines')
     .argument('<channel>', "the channel's id")
     .action((id: string, _options: object, command: Command) =>
-      answer(command, async ({ db }) => {
-        const deletion = canBeRecordId(id) ? await deleteChannel(db, id) : undefined
+      answer(command, async ({ db, actor }) => {
+        const row = { ...actor, action: 'channel.delete', target: id } as const
+        const deletion = canBeRecordId(id)
+          ? await deleteChannel(db, id, (transaction) => recordAudit(transaction, row))
+          : undefined
         if (!deletion) throw noChannel(id)
         if ('failed' in deletion) return { channelId: id, failed: deletion.failed }
         const { sending } = deletion
@@ -149,6 +189,12 @@ function deleteCommand(channel: Command, answer: Answerer): void {
       }),
     )
 }
+
+/** What was set; of the config only that it was. */
+const detailsOf = ({ config, ...options }: Partial<ChannelOptions>) => ({
+  ...(fieldsOf(options) as Record<string, AuditDetail>),
+  ...(config !== undefined && { config: 'set' }),
+})
 
 function noChannel(id: string): CliError {
   return new CliError(`No channel ${id}; see them with: outbound channel list --account ID`)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { auditedInPages } from '../../db/audit/record.ts'
 import { eraseSuppressions } from '../../db/suppression/entries.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
@@ -23,11 +24,20 @@ export function contactCommands(program: Command, answer: Answerer): void {
     .requiredOption('--account <id>', 'the account that the sends belong to')
     .requiredOption('--contact <value>', anyContact, contact)
     .action((options: EraseOptions, command: Command) =>
-      answer(command, async ({ db, setting }) => {
+      answer(command, async ({ db, setting, actor }) => {
         const accountId = await existingAccount(db, options.account)
         const contactOf = { accountId, contact: options.contact }
-        const { erased, unfinished } = await eraseContact(db, contactOf)
-        await eraseSuppressions(db, contactOf, suppressionKey(setting('API_KEY_PEPPER')))
+        const key = suppressionKey(setting('API_KEY_PEPPER'))
+        // Not whose: the contact is to be erased.
+        const row = { ...actor, action: 'contact.erase', target: accountId } as const
+        const { erased, unfinished } = await auditedInPages(db, row, {
+          change: async () => {
+            const counts = await eraseContact(db, contactOf)
+            await eraseSuppressions(db, contactOf, key)
+            return counts
+          },
+          resultOf: (counts) => counts,
+        })
         return { erased, unfinished, ...(unfinished > 0 && { advice }) }
       }),
     )

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { type Rotation, rotateConfigs } from '../../db/accounts/sealed-configs.ts'
+import { auditedInPages } from '../../db/audit/record.ts'
 import { rotateSealedSecrets } from '../../db/callbacks/sealed-secrets.ts'
 import { type Answerer, CliError } from './answer.ts'
 
@@ -11,16 +12,23 @@ export function credentialsCommands(program: Command, answer: Answerer): void {
       'reseal every channel config and endpoint secret from CREDENTIALS_KEY_PREVIOUS to CREDENTIALS_KEY',
     )
     .action((_options: object, command: Command) =>
-      answer(command, async ({ db, setting }) => {
+      answer(command, async ({ db, setting, actor }) => {
         const previous = setting('CREDENTIALS_KEY_PREVIOUS')
         const current = setting('CREDENTIALS_KEY')
         const keys = previous ? ([current, previous] as const) : ([current] as const)
-        const configs = await rotateConfigs(db, keys)
-        const secrets = await rotateSealedSecrets(db, keys)
-        const count = (of: keyof Rotation) => configs[of].length + secrets[of].length
-        const rotated = count('rotated')
-        const already = count('already')
-        if (count('unopened') === 0) return { rotated, already }
+        const row = { ...actor, action: 'credentials.rotate', target: null } as const
+        const {
+          configs,
+          secrets,
+          rotated,
+          already,
+          unopened: left,
+        } = await auditedInPages(db, row, {
+          change: async () =>
+            counted({ configs: await rotateConfigs(db, keys), secrets: await rotateSealedSecrets(db, keys) }),
+          resultOf: ({ rotated, already, unopened }) => ({ rotated, already, unopened }),
+        })
+        if (left === 0) return { rotated, already }
         const unopened = [
           ...(configs.unopened.length > 0 ? [`the config of ${configs.unopened.join(', ')}`] : []),
           ...(secrets.unopened.length > 0 ? [`the secret of ${secrets.unopened.join(', ')}`] : []),
@@ -37,4 +45,14 @@ export function credentialsCommands(program: Command, answer: Answerer): void {
         throw new CliError(`${rotated} rotated, ${already} rotated before; no key opens ${unopened}: ${hint}`)
       }),
     )
+}
+
+function counted(rotations: { configs: Rotation; secrets: Rotation }) {
+  const count = (of: keyof Rotation) => rotations.configs[of].length + rotations.secrets[of].length
+  return {
+    ...rotations,
+    rotated: count('rotated'),
+    already: count('already'),
+    unopened: count('unopened'),
+  }
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { v7 as uuidv7 } from 'uuid'
+import { audited, type RecordIn, recordAudit } from '../../db/audit/record.ts'
 import { addTest, resultOfTest } from '../../db/callbacks/endpoint-tests.ts'
 import {
   createEndpoint,
@@ -11,7 +12,8 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../../db/callbacks/endpoints.ts'
-import type { Database } from '../../db/client.ts'
+import { type Database, inTransaction } from '../../db/client.ts'
+import { endpointDetails } from '../core/audit-details.ts'
 import { mintSealedSecret } from '../core/callback.ts'
 import {
   endpointDisabled,
@@ -42,7 +44,7 @@ export function endpointCommands(program: Command, answer: Answerer): void {
     .argument('<endpoint>', "the endpoint's id")
     .option('--overlap <duration>', '0s to 7d; default: 24h', overlapSeconds)
     .action((id: string, { overlap }: { overlap?: number }, command: Command) =>
-      answer(command, async ({ db, setting }) => {
+      answer(command, async ({ db, setting, actor }) => {
         const rotation = checkedOptions(
           rotationSchema,
           { overlapSeconds: overlap },
@@ -50,7 +52,12 @@ export function endpointCommands(program: Command, answer: Answerer): void {
         )
         const { secret, sealedSecret } = mintSealedSecret(id, setting('CREDENTIALS_KEY'))
         const bothSignUntil = canBeRecordId(id)
-          ? await rotateSecret(db, { id, sealedSecret, ...rotation })
+          ? await audited(
+              db,
+              (transaction) => rotateSecret(transaction, { id, sealedSecret, ...rotation }),
+              (until) =>
+                until && { ...actor, action: 'endpoint.rotate_secret', target: id, details: { ...rotation } },
+            )
           : undefined
         if (!bothSignUntil) throw noEndpoint(id)
         return { endpointId: id, secret, bothSignUntil }
@@ -61,7 +68,7 @@ export function endpointCommands(program: Command, answer: Answerer): void {
     .description('call the endpoint, and show its answer')
     .argument('<endpoint>', "the endpoint's id")
     .action((id: string, _options: object, command: Command) =>
-      answer(command, async ({ db }) => await testEndpoint(db, id)),
+      answer(command, async (context) => await testEndpoint(context, id)),
     )
 }
 
@@ -82,7 +89,17 @@ function createCommands(endpoint: Command, answer: Answerer): void {
         const fields = checkedOptions(schemasOf(context).create, asBody(options))
         const id = uuidv7()
         const { secret, sealedSecret } = mintSealedSecret(id, context.setting('CREDENTIALS_KEY'))
-        const creation = await createEndpoint(context.db, { id, accountId, ...fields, sealedSecret })
+        const creation = await audited(
+          context.db,
+          (transaction) => createEndpoint(transaction, { id, accountId, ...fields, sealedSecret }),
+          (creation) =>
+            creation === 'created' && {
+              ...context.actor,
+              action: 'endpoint.create',
+              target: id,
+              details: { accountId, ...endpointDetails(fields) },
+            },
+        )
         if (creation === 'created') return { endpointId: id, secret }
         throw new CliError(`${tooManyEndpoints}; see: outbound endpoint list --account ${accountId}`)
       }),
@@ -103,29 +120,56 @@ function createCommands(endpoint: Command, answer: Answerer): void {
     .action((id: string, options: EndpointOptions, command: Command) =>
       answer(command, async (context) => {
         const fields = checkedOptions(schemasOf(context).update, asBody(options))
-        if (canBeRecordId(id) && (await updateEndpoint(context.db, id, fields))) return { endpointId: id }
+        const isUpdated =
+          canBeRecordId(id) &&
+          (await audited(
+            context.db,
+            (transaction) => updateEndpoint(transaction, id, fields),
+            (isThere) =>
+              isThere && {
+                ...context.actor,
+                action: 'endpoint.update',
+                target: id,
+                details: endpointDetails(fields),
+              },
+          ))
+        if (isUpdated) return { endpointId: id }
         throw noEndpoint(id)
       }),
     )
 }
 
 function switchCommands(endpoint: Command, answer: Answerer): void {
-  const change = (name: string, description: string, work: (db: Database, id: string) => Promise<boolean>) =>
+  const change = (
+    name: 'enable' | 'disable' | 'delete',
+    description: string,
+    work: (db: Database, id: string, record: RecordIn) => Promise<boolean>,
+  ) =>
     endpoint
       .command(name)
       .description(description)
       .argument('<endpoint>', "the endpoint's id")
       .action((id: string, _options: object, command: Command) =>
-        answer(command, async ({ db }) => {
-          if (canBeRecordId(id) && (await work(db, id))) return { endpointId: id }
+        answer(command, async ({ db, actor }) => {
+          const row = { ...actor, action: `endpoint.${name}`, target: id } as const
+          const record: RecordIn = (transaction) => recordAudit(transaction, row)
+          if (canBeRecordId(id) && (await work(db, id, record))) return { endpointId: id }
           throw noEndpoint(id)
         }),
       )
-  change('enable', 'call it again, with all that was kept meanwhile', enableEndpoint)
-  change('disable', 'call it no more; its callbacks are kept', (db, id) =>
-    disableEndpoint(db, id, 'by an operator'),
+  change('enable', 'call it again, with all that was kept meanwhile', (db, id, record) =>
+    enableEndpoint(db, id, { record }),
   )
-  change('delete', 'delete it for good, with its callbacks', deleteEndpoint)
+  change('disable', 'call it no more; its callbacks are kept', (db, id, record) =>
+    inTransaction(db, async (transaction) => {
+      const isThere = await disableEndpoint(transaction, id, 'by an operator')
+      if (isThere) await record(transaction)
+      return isThere
+    }),
+  )
+  change('delete', 'delete it for good, with its callbacks', (db, id, record) =>
+    deleteEndpoint(db, id, { record }),
+  )
 }
 
 /** As the API takes them. */
@@ -137,7 +181,7 @@ const asBody = ({ events, ...fields }: EndpointOptions) => ({
 const schemasOf = ({ setting }: CliContext) => endpointSchemas(setting('ALLOWED_PRIVATE_NETWORKS'))
 
 /** Waits for the first call by a worker. */
-async function testEndpoint(db: Database, endpointId: string) {
+async function testEndpoint({ db, actor }: CliContext, endpointId: string) {
   const endpoint = canBeRecordId(endpointId) ? await findEndpoint(db, endpointId) : undefined
   if (!endpoint) throw noEndpoint(endpointId)
   if (endpoint.disabledAt)
@@ -145,7 +189,11 @@ async function testEndpoint(db: Database, endpointId: string) {
       `${endpointDisabled(endpoint.disabledReason)}; run: outbound endpoint enable ${endpointId}`,
     )
   const id = uuidv7()
-  await addTest(db, endpointId, id)
+  await audited(
+    db,
+    (transaction) => addTest(transaction, endpointId, id),
+    () => ({ ...actor, action: 'endpoint.test', target: endpointId }),
+  )
   const result = await resultOfTest(db, { endpointId, id, withinMs: testMs })
   if (result === 'deleted') throw noEndpoint(endpointId)
   if (result !== 'not_called') return result

@@ -11,7 +11,7 @@ export const examples: Record<string, string> = {
   'channel create': `--account ${id} --provider sandbox --name Sandbox --config '{}'`,
   'channel list': `--account ${id}`,
   'channel update': `${id} --rate 80/1`,
-  'channel hold': id,
+  'channel hold': `${id} --reason 'the provider is down'`,
   'channel resume': id,
   'channel delete': id,
   'flow create': `--account ${id} --name Onboarding`,
@@ -43,5 +43,6 @@ export const examples: Record<string, string> = {
   trace: `${id} --follow`,
   replay: `--channel ${id} --status failed --since 1h --dry-run`,
   cancel: id,
+  'audit list': `--target ${id} --since 30d`,
   completion: 'bash',
 }

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { createFlow, listFlows } from '../../db/accounts/flows.ts'
+import { audited } from '../../db/audit/record.ts'
 import type { Answerer } from './answer.ts'
-import { existingAccount, name } from './arguments.ts'
+import { existingAccount } from './arguments.ts'
+import { name } from './name.ts'
 
 export function flowCommands(program: Command, answer: Answerer): void {
   const flow = program.command('flow')
@@ -11,9 +13,16 @@ export function flowCommands(program: Command, answer: Answerer): void {
     .requiredOption('--account <id>', 'the account that owns the flow')
     .requiredOption('--name <name>', 'a name to recognise it by', name)
     .action((options: { account: string; name: string }, command: Command) =>
-      answer(command, async ({ db }) => ({
-        flowId: await createFlow(db, await existingAccount(db, options.account), options.name),
-      })),
+      answer(command, async ({ db, actor }) => {
+        const { name } = options
+        const accountId = await existingAccount(db, options.account)
+        const flowId = await audited(
+          db,
+          (transaction) => createFlow(transaction, accountId, name),
+          (target) => ({ ...actor, action: 'flow.create', target, details: { accountId, name } }),
+        )
+        return { flowId }
+      }),
     )
 
   flow

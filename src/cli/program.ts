@@ -1,7 +1,14 @@
 import { Command } from 'commander'
 import type { Answerer } from './answer.ts'
 import { examples } from './examples.ts'
+import { name } from './name.ts'
 import { verbs } from './verbs.ts'
+
+const asOption = [
+  '--as <name>',
+  'who makes the change, for the audit; default: your user name on this machine',
+  name,
+] as const
 
 /** The command's name: package.json has it as `bin`. */
 export const commandName = 'outbound'
@@ -11,9 +18,10 @@ export async function buildProgram(args: readonly string[], answer: Answerer): P
   const program = new Command(commandName)
     .description('Commands to operate the service.')
     .option('--json', 'print exactly one JSON object')
+    .option(...asOption)
     .showHelpAfterError(false)
     .addHelpText('after', `\nExample:\n  ${commandName} account create --name Acme`)
-  const called = args.find((arg) => !arg.startsWith('-'))
+  const called = args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--as')
   // `outbound help key` is `outbound key --help`.
   const wanted = called === 'help' ? args[args.indexOf(called) + 1] : called
   for (const name of Object.keys(verbs)) await addVerb(program, name, answer, name === wanted)
@@ -22,7 +30,7 @@ export async function buildProgram(args: readonly string[], answer: Answerer): P
 
 /** The command line with all commands. */
 async function buildWholeProgram(answer: Answerer): Promise<Command> {
-  const program = new Command(commandName).option('--json')
+  const program = new Command(commandName).option('--json').option(...asOption)
   for (const name of Object.keys(verbs)) await addVerb(program, name, answer, true)
   return program
 }

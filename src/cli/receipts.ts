@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import pLimit from 'p-limit'
 import { Agent, request } from 'undici'
 import { NIL } from 'uuid'
+import { auditedInPages } from '../../db/audit/record.ts'
 import type { Database } from '../../db/client.ts'
 import { findReceivingChannels, recordReceipts } from '../../db/receipts.ts'
 import { findUnreported, type UnreportedSend } from '../../db/unreported.ts'
@@ -50,25 +51,38 @@ export function receiptCommands(program: Command, answer: Answerer): void {
 }
 
 async function fetchReceipts(context: CliContext, { channel: id, since }: FetchOptions): Promise<Fetched> {
-  const { db } = context
-  const { ask, provider, close } = await askerFor(context, id)
+  const { db, actor } = context
+  const asker = await askerFor(context, id)
+  const row = {
+    ...actor,
+    action: 'receipts.fetch',
+    target: id,
+    details: { since: since.toISOString() },
+  } as const
+  return await auditedInPages(db, row, {
+    change: () => fetchFrom(db, asker, { channel: id, since }),
+    resultOf: (fetched) => ({ ...fetched }),
+  }).finally(() => asker.close())
+}
+
+async function fetchFrom(
+  db: Database,
+  { ask, provider }: Asker,
+  { channel: id, since }: FetchOptions,
+): Promise<Fetched> {
   const total: Fetched = { asked: 0, changed: 0 }
   const limit = pLimit(callsAtOnce)
-  try {
-    for (let after: string = NIL; ; ) {
-      const page = await findUnreported(db, [id, since, after, pageSize])
-      const receipts = await Promise.all(page.map((send) => limit(() => ask(send))))
-      total.asked += page.length
-      total.changed += await record(
-        db,
-        { id, provider },
-        receipts.filter((receipt) => receipt !== undefined),
-      )
-      after = page.at(-1)?.requestId ?? after
-      if (page.length < pageSize) return total
-    }
-  } finally {
-    await close()
+  for (let after: string = NIL; ; ) {
+    const page = await findUnreported(db, [id, since, after, pageSize])
+    const receipts = await Promise.all(page.map((send) => limit(() => ask(send))))
+    total.asked += page.length
+    total.changed += await record(
+      db,
+      { id, provider },
+      receipts.filter((receipt) => receipt !== undefined),
+    )
+    after = page.at(-1)?.requestId ?? after
+    if (page.length < pageSize) return total
   }
 }
 

@@ -1,13 +1,14 @@
 import { type Command, Option } from 'commander'
 import { findProvider } from '../../db/accounts/channels.ts'
-import type { Database } from '../../db/client.ts'
+import { audited, auditedInPages } from '../../db/audit/record.ts'
 import { type ReplayedSet, replaySends, tryReplay } from '../../db/sends/replay-sets.ts'
 import { defaultReplayLimit, type ReplayableStatus, replaySend } from '../../db/sends/replays.ts'
 import { findSend } from '../../db/sends/sends.ts'
+import { replayResult, sendsReplayed } from '../core/audit-details.ts'
 import { erasedContactValue } from '../core/contact.ts'
 import { ownReasons } from '../core/own-reasons.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { type Answerer, CliError, renderFields } from './answer.ts'
+import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
 import { pastMoment, reasonPart, wholeNumber } from './arguments.ts'
 
 interface SetOptions {
@@ -44,10 +45,10 @@ export function replayCommand(program: Command, answer: Answerer): void {
     .action((requestId: string | undefined, options: SetOptions, command: Command) =>
       answer<Answer>(
         command,
-        ({ db }) =>
+        (context) =>
           requestId !== undefined && Object.keys(options).length === 0
-            ? replayOne(db, requestId)
-            : replaySet(db, requestId, options),
+            ? replayOne(context, requestId)
+            : replaySet(context, requestId, options),
         (result) => render(result, options),
       ),
     )
@@ -63,7 +64,7 @@ function render(result: Answer, { dryRun }: SetOptions): string {
   return renderFields(dryRun ? { 'would replay': replayed, 'would skip': left } : { replayed, skipped: left })
 }
 
-async function replaySet(db: Database, requestId: string | undefined, options: SetOptions) {
+async function replaySet({ db, actor }: CliContext, requestId: string | undefined, options: SetOptions) {
   const { channel, status, limit = defaultReplayLimit, dryRun, ...filters } = options
   if (requestId !== undefined || channel === undefined || status === undefined) {
     throw new CliError('Give one requestId, or --channel and --status for a set; see: replay --help')
@@ -74,13 +75,25 @@ async function replaySet(db: Database, requestId: string | undefined, options: S
   const { since, until } = filters
   if (since && until && since >= until) throw new CliError('--since has to be before --until')
   const set = { channelId: channel, status, limit, ...filters }
-  if (!dryRun) return await replaySends(db, set)
+  if (!dryRun)
+    return await auditedInPages(
+      db,
+      { ...actor, ...sendsReplayed(set) },
+      { change: () => replaySends(db, set), resultOf: replayResult },
+    )
   const { replayed, skipped } = await tryReplay(db, set)
   return { replayed, skipped }
 }
 
-async function replayOne(db: Database, requestId: string) {
-  if (canBeRecordId(requestId) && (await replaySend(db, requestId))) return { replayed: 1, requestId }
+async function replayOne({ db, actor }: CliContext, requestId: string) {
+  const isReplayed =
+    canBeRecordId(requestId) &&
+    (await audited(
+      db,
+      (transaction) => replaySend(transaction, requestId),
+      (isReplayed) => isReplayed && { ...actor, action: 'send.replay', target: requestId },
+    ))
+  if (isReplayed) return { replayed: 1, requestId }
   const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
   if (found?.send.contactValue === erasedContactValue) {
     throw new CliError(

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { listChannels } from '../../db/accounts/channels.ts'
+import { audited } from '../../db/audit/record.ts'
 import type { Database } from '../../db/client.ts'
 import {
   addSuppression,
@@ -10,6 +11,7 @@ import {
   suppressionsOfContact,
 } from '../../db/suppression/entries.ts'
 import { importSuppressions } from '../../db/suppression/import.ts'
+import { suppressionChanged } from '../core/audit-details.ts'
 import { anyContact, type Contact } from '../core/contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { suppressionKey, suppressionReason } from '../core/suppression.ts'
@@ -54,7 +56,15 @@ function addCommand(suppression: Command, answer: Answerer): void {
     .action((options: EntryOptions, command: Command) =>
       answer(command, async (context) => {
         const suppressed = await contactOf(context.db, options)
-        const entry = await addSuppression(context.db, suppressed, options.reason ?? null, keyOf(context))
+        const { entry } = await audited(
+          context.db,
+          (transaction) => addSuppression(transaction, suppressed, options.reason ?? null, keyOf(context)),
+          ({ entry, isNew }) =>
+            isNew && {
+              ...context.actor,
+              ...suppressionChanged('suppression.add', entry, suppressed.accountId),
+            },
+        )
         return shownSuppression(entry, 'masked')
       }),
     )
@@ -85,13 +95,27 @@ async function removeEntry(
   if ((id === undefined) === (contact === undefined) || (contact !== undefined && account === undefined))
     throw new CliError('Give the id of the entry, or --account and --contact')
   if (contact !== undefined && account !== undefined)
-    return await removeSuppressedContact(
-      context.db,
-      await contactOf(context.db, { ...options, account, contact }),
-      keyOf(context),
-    )
+    return await removeContact(context, await contactOf(context.db, { ...options, account, contact }))
   const accountId = account === undefined ? undefined : await existingAccount(context.db, account)
-  return canBeRecordId(id ?? '') ? await removeSuppression(context.db, accountId, id ?? '') : undefined
+  if (id === undefined || !canBeRecordId(id)) return undefined
+  return await audited(
+    context.db,
+    (transaction) => removeSuppression(transaction, accountId, id),
+    (removed) =>
+      removed && { ...context.actor, ...suppressionChanged('suppression.remove', removed, accountId) },
+  )
+}
+
+function removeContact(context: CliContext, suppressed: SuppressedContact) {
+  return audited(
+    context.db,
+    (transaction) => removeSuppressedContact(transaction, suppressed, keyOf(context)),
+    (removed) =>
+      removed && {
+        ...context.actor,
+        ...suppressionChanged('suppression.remove', removed, suppressed.accountId),
+      },
+  )
 }
 
 interface ListOptions {
@@ -131,7 +155,7 @@ function importCommand(suppression: Command, answer: Answerer): void {
     .requiredOption(...ofAccount)
     .requiredOption('--file <path>', `CSV: line 1 is ${csvHeader}, then one line each`)
     .action((options: { account: string; file: string }, command: Command) =>
-      answer(command, async ({ db, print }) => {
+      answer(command, async ({ db, print, actor }) => {
         const accountId = await existingAccount(db, options.account)
         const ids = new Set((await listChannels(db, accountId)).map(({ channelId }) => channelId))
         const file = { path: options.file, isChannel: (id: string) => ids.has(id) }
@@ -140,7 +164,16 @@ function importCommand(suppression: Command, answer: Answerer): void {
         const showProgress = (read: number) => {
           if (!json && read % progressEvery === 0) print(`${read} of ${total} entries`)
         }
-        const imported = await importSuppressions(db, accountId, pagesOf(file, showProgress))
+        const imported = await audited(
+          db,
+          (transaction) => importSuppressions(transaction, accountId, pagesOf(file, showProgress)),
+          (imported) => ({
+            ...actor,
+            action: 'suppression.import',
+            target: accountId,
+            details: { imported, alreadyThere: total - imported },
+          }),
+        )
         return { imported, alreadyThere: total - imported }
       }),
     )

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { findProvider } from '../../db/accounts/channels.ts'
 import { listTemplates, setTemplate } from '../../db/accounts/templates.ts'
+import { audited } from '../../db/audit/record.ts'
 import type { Database } from '../../db/client.ts'
 import { describeIssue, describeIssues } from '../core/issues.ts'
 import { type ProviderName, providerRules } from '../core/providers/index.ts'
@@ -23,7 +24,7 @@ export function templateCommands(program: Command, answer: Answerer): void {
     .requiredOption('--name <name>', 'the name that sends use', templateName)
     .requiredOption('--definition <json>', 'the template as the provider needs it', json('--definition'))
     .action((options: SetOptions, command: Command) =>
-      answer(command, async ({ db }) => {
+      answer(command, async ({ db, actor }) => {
         const { channel: channelId, name } = options
         const provider = await providerOf(db, channelId)
         const parsed = providerRules[provider].template.definition.safeParse(options.definition, {
@@ -32,7 +33,12 @@ export function templateCommands(program: Command, answer: Answerer): void {
         if (!parsed.success) {
           throw new CliError(`Fix --definition for ${provider}: ${describeIssues(parsed.error.issues)}`)
         }
-        await setTemplate(db, { channelId, name, definition: parsed.data as object })
+        const definition = parsed.data as object
+        await audited(
+          db,
+          (transaction) => setTemplate(transaction, { channelId, name, definition }),
+          () => ({ ...actor, action: 'template.set', target: channelId, details: { name } }),
+        )
         return { channelId, name }
       }),
     )

@@ -76,6 +76,10 @@ export const verbs: Record<string, Verb> = {
     description: 'cancel a send that waits, or a set of them: their providers are not called any more',
     load: async () => (await import('./cancel.ts')).cancelCommand,
   },
+  audit: {
+    description: 'who changed what, and when',
+    load: async () => (await import('./audit.ts')).auditCommands,
+  },
   completion: {
     description: 'print a script that completes commands in bash or zsh',
     load: async () => (await import('./completion.ts')).completionCommand,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { maxEndpointsOfAccount, sendChangeTypes } from './callback.ts'
-import { endpointUrlIssue } from './endpoint-url.ts'
+import { endpointUrlIssue, notPublic } from './endpoint-url.ts'
 import { optional, string } from './fields.ts'
 import { parsePastMoment, pastMomentWanted } from './past-moment.ts'
 import type { Network } from './public-address.ts'
@@ -18,7 +18,9 @@ const events = z
 export function endpointSchemas(allowedPrivateNetworks: readonly Network[]) {
   const url = string.superRefine((text, context) => {
     const issue = endpointUrlIssue(text, allowedPrivateNetworks)
-    if (issue) context.addIssue({ code: 'custom', message: issue })
+    if (!issue) return
+    const reason = issue.endsWith(notPublic) ? notPublic : issue
+    context.addIssue({ code: 'custom', message: issue, params: { reason } })
   })
   return {
     create: z.strictObject({ url, events: events.default(null) }),

@@ -3,6 +3,9 @@ import { isInNetworks, literalAddress, type Network, unreachableAddress } from '
 
 const maxUrlLength = 2048
 
+/** Ends the issue of an address that is not public; the address is before it. */
+export const notPublic = 'is not a public address; to call it, allow its network by ALLOWED_PRIVATE_NETWORKS'
+
 /**
  * Why an endpoint's URL can't be used; undefined if it can. The address of a host name is checked at each connection, because it may
  * change, also whether http may be used.
@@ -19,8 +22,7 @@ export function endpointUrlIssue(
     return 'must not contain a user name or password; calls are authenticated by their signature'
   if (url.hash) return 'must not contain a fragment, which is never sent'
   const address = unreachableAddress(url, allowedPrivateNetworks)
-  if (address)
-    return `${address} is not a public address; to call it, allow its network by ALLOWED_PRIVATE_NETWORKS`
+  if (address) return `${address} ${notPublic}`
   return url.protocol === 'http:' ? plainIssue(url, allowedPrivateNetworks) : undefined
 }
 

@@ -22,23 +22,30 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 /**
  * One line that names each faulty field by its path, e.g. `message.media: send base64 or mediaUrl`.
  *
- * @param unknownFields whether to repeat the names of unknown fields, which a client can choose freely.
+ * @param clientsText whether to repeat what the client wrote: the names of unknown fields, and values.
  */
 export function describeIssues(
   issues: readonly z.core.$ZodIssue[],
-  unknownFields: 'named' | 'unnamed' = 'named',
+  clientsText: 'given' | 'left out' = 'given',
 ): string {
   const namesOf = (issue: z.core.$ZodIssue) => (issue.code === 'unrecognized_keys' ? issue.keys : [''])
   const count = issues.reduce((sum, issue) => sum + namesOf(issue).length, 0)
   // Cut before rendering, because a hostile body has millions of issues.
   const lines = issues.slice(0, maxIssues).flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [`${fieldPath(issue.path)}: ${issue.message}`]
+    if (issue.code !== 'unrecognized_keys')
+      return [`${fieldPath(issue.path)}: ${clientsText === 'given' ? issue.message : reasonOf(issue)}`]
     return issue.keys.slice(0, maxIssues).map((key) => {
-      const path = unknownFields === 'named' ? [...issue.path, key] : issue.path
+      const path = clientsText === 'given' ? [...issue.path, key] : issue.path
       return `${fieldPath(path)}: unknown field`
     })
   })
   return joinIssues(lines, count)
+}
+
+/** The message without a value of the client, where the check says one (`params.reason`). */
+function reasonOf(issue: z.core.$ZodIssue): string {
+  const reason: unknown = issue.code === 'custom' ? issue.params?.reason : undefined
+  return typeof reason === 'string' ? reason : issue.message
 }
 
 /**

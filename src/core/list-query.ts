@@ -58,8 +58,9 @@ export const listParameters = {
 }
 
 /** Reads the query. `issue` names each parameter that is unknown, repeated or unreadable. */
-export const readListQuery: (query: URLSearchParams) => { query: ListQuery } | { issue: string } =
-  queryReader(listParameters)
+export const readListQuery: (
+  query: URLSearchParams,
+) => { query: ListQuery } | { issue: string; reason: string } = queryReader(listParameters)
 
 const cursorBytes = 24
 

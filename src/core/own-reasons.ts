@@ -21,8 +21,17 @@ export function ownReasonOf(reason: string): keyof typeof ownReasons | undefined
   return whole.find((key) => reason === ownReasons[key])
 }
 
-/** The reason of a channel that an operator holds. */
-export const heldByOperator = 'held by an operator'
+const byOperator = 'held by an operator'
+
+/** The reason of a channel that an operator holds. @param why in the operator's words. */
+export const heldByOperator = (why?: string) => (why === undefined ? byOperator : `${byOperator}: ${why}`)
+
+/** What the operator wrote; empty if nothing, undefined if no operator holds the channel. */
+export function operatorsReason(heldReason: string): string | undefined {
+  if (heldReason === byOperator) return ''
+  const begin = `${byOperator}: `
+  return heldReason.startsWith(begin) ? heldReason.slice(begin.length) : undefined
+}
 
 /** Ends the reason of a send that failed at its last attempt. */
 export const lastAttempt = '(the last attempt)'

@@ -40,19 +40,34 @@ export const afterParameter = <Place>(read: (text: string) => Place | undefined)
   what: 'The `next` of the page before.',
 })
 
+/** Why a query is refused. */
+interface QueryIssue {
+  issue: string
+  /** The same for the log, without text of the client. */
+  reason: string
+}
+
 /** Creates the reader of a query. Its `issue` names each parameter that is unknown, repeated or unreadable. */
 export function queryReader<Parameters extends Record<string, QueryParameter>>(parameters: Parameters) {
   const schema = z.strictObject(
     Object.fromEntries(Object.entries(parameters).map(([name, { schema }]) => [name, schema.optional()])),
   )
-  return (query: URLSearchParams): { query: Outputs<Parameters> & { limit: number } } | { issue: string } => {
+  const shownName = (name: string, clientsText: 'given' | 'left out') =>
+    clientsText === 'given' || Object.hasOwn(parameters, name)
+      ? name.slice(0, longestName).toWellFormed()
+      : 'query'
+  return (query: URLSearchParams): { query: Outputs<Parameters> & { limit: number } } | QueryIssue => {
     const repeated = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1)
     const { data, error } = schema.safeParse(Object.fromEntries(query))
-    const issues = [
-      ...(error ? [describeIssues(error.issues).replaceAll('unknown field', 'unknown parameter')] : []),
-      ...repeated.map((name) => `${name.slice(0, longestName).toWellFormed()}: given more than once`),
+    const issuesWith = (clientsText: 'given' | 'left out') => [
+      ...(error
+        ? [describeIssues(error.issues, clientsText).replaceAll('unknown field', 'unknown parameter')]
+        : []),
+      ...repeated.map((name) => `${shownName(name, clientsText)}: given more than once`),
     ]
-    if (!data || issues.length > 0) return { issue: issues.slice(0, maxIssues).join('; ') }
+    const line = (issues: string[]) => issues.slice(0, maxIssues).join('; ')
+    const issues = issuesWith('given')
+    if (!data || issues.length > 0) return { issue: line(issues), reason: line(issuesWith('left out')) }
     return { query: { limit: pageLimits.byDefault, ...(data as Outputs<Parameters>) } }
   }
 }

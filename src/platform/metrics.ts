@@ -122,6 +122,10 @@ function apiMetrics({ counter, histogram }: Definitions) {
       'outbound_idempotent_replays_total',
       'Requests that got the response of an earlier request with the same Idempotency-Key.',
     ),
+    refusedUnrecorded: counter(
+      'outbound_refused_requests_unrecorded_total',
+      'Requests answered 4xx that the page of refused requests leaves out: too many at a time, or PostgreSQL was away.',
+    ),
     authFailures: counter('outbound_auth_failures_total', 'Requests without a valid API key.'),
     rateLimited: counter(
       'outbound_rate_limited_total',

@@ -21,13 +21,10 @@ const { db } = service.runtime
 const contactOf = (value: string) => ({ type: 'email', value }) as const
 const anyone = () => `${uuidv7()}@example.com`
 
-const suppress = (by: Account, value: string, channelId: string | null = null) =>
-  addSuppression(
-    db,
-    { accountId: by.accountId, contact: contactOf(value), channelId },
-    null,
-    testSuppressionKey,
-  )
+const suppress = async (by: Account, value: string, channelId: string | null = null) => {
+  const suppressed = { accountId: by.accountId, contact: contactOf(value), channelId }
+  return (await addSuppression(db, suppressed, null, testSuppressionKey)).entry
+}
 
 /** As if the entry were old. */
 const checksAreOver = () => db.delete(suppressionChecks)

@@ -32,7 +32,12 @@ export const pageSize = 500
 export function startSweeps(
   runtime: Needs<
     'db' | 'log' | 'metrics' | 'shards',
-    RetrySettings | 'API_KEY_PEPPER' | 'RETENTION_DAYS' | 'MEDIA_RETENTION_HOURS' | 'CALLBACK_RETENTION_DAYS'
+    | RetrySettings
+    | 'API_KEY_PEPPER'
+    | 'RETENTION_DAYS'
+    | 'MEDIA_RETENTION_HOURS'
+    | 'CALLBACK_RETENTION_DAYS'
+    | 'AUDIT_RETENTION_DAYS'
   >,
   heartbeat: Pick<Heartbeat, 'worker' | 'maySweep' | 'sweepsUntil'>,
   inFlight: () => string[],
@@ -43,6 +48,7 @@ export function startSweeps(
     days: settings.RETENTION_DAYS,
     mediaHours: settings.MEDIA_RETENTION_HOURS,
     callbackDays: settings.CALLBACK_RETENTION_DAYS,
+    auditDays: settings.AUDIT_RETENTION_DAYS,
   })
   const { worker } = heartbeat
   const { wakeHeadOf } = laneWaker(runtime)

@@ -1,7 +1,10 @@
+import { auditedInPages } from '../../../db/audit/record.ts'
 import { findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import { resendOfEndpoint } from '../../../db/callbacks/resends.ts'
 import { findNewestCallbacks } from '../../../db/callbacks/shown-callbacks.ts'
+import { endpointResent } from '../../core/audit-details.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
+import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { allow } from '../people/allow.ts'
@@ -33,7 +36,12 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
     const from = new Date(`${String(since)}Z`)
     if (Number.isNaN(from.getTime()))
       throw new PageError(400, 'Give the time since when, for example 2026-11-21T14:00, in UTC.')
-    const resent = await resendOfEndpoint(db, { endpointId, since: from, onlyGivenUp: onlyGivenUp === 'yes' })
+    const set = { endpointId, since: from, onlyGivenUp: onlyGivenUp === 'yes' }
+    const row = { ...pageActor(c), ...endpointResent(set) }
+    const resent = await auditedInPages(db, row, {
+      change: () => resendOfEndpoint(db, set),
+      resultOf: (resent) => ({ resent }),
+    })
     log.info({ event: 'callbacks_resent', endpointId, resent, by: 'support page' })
     return c.redirect(`/endpoints/${endpointId}?resent=${resent}`, 303)
   })

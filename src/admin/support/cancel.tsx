@@ -1,9 +1,12 @@
+import { audited } from '../../../db/audit/record.ts'
 import { cancelSend } from '../../../db/sends/cancel.ts'
 import { findSend } from '../../../db/sends/sends.ts'
+import { sendCanceled } from '../../core/audit-details.ts'
 import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { buildTimeline, type SendRecord, type SendStatus } from '../../core/timeline.ts'
 import { cancelEnd, logEnd } from '../../platform/send-end.ts'
+import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
@@ -31,7 +34,13 @@ export function cancel({ db, log, settings }: AdminRuntime): AdminApp {
 
   app.post('/', allow('support'), async (c) => {
     const requestId = c.req.param('requestId') ?? ''
-    const canceled = canBeRecordId(requestId) ? await cancelSend(db, requestId) : undefined
+    const canceled = canBeRecordId(requestId)
+      ? await audited(
+          db,
+          (transaction) => cancelSend(transaction, requestId),
+          (canceled) => canceled?.isNew && { ...pageActor(c), ...sendCanceled(requestId, canceled.status) },
+        )
+      : undefined
     if (!canceled) throw notFound()
     const { status, isNew } = canceled
     if (isNew) logEnd(log, cancelEnd(requestId, canceled, { by: 'support page' }))

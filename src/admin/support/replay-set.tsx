@@ -1,10 +1,13 @@
 import type { Context } from 'hono'
 import { findChannelIds } from '../../../db/accounts/channels.ts'
+import { auditedInPages } from '../../../db/audit/record.ts'
 import { databaseNow } from '../../../db/clock.ts'
 import { type ReplaySet, replaySends, tryReplay } from '../../../db/sends/replay-sets.ts'
 import { defaultReplayLimit as limit, replaysPerSecond } from '../../../db/sends/replays.ts'
+import { replayResult, sendsReplayed } from '../../core/audit-details.ts'
 import { isStorable } from '../../core/characters.ts'
-import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { pageActor } from '../audit/page-actor.ts'
+import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { allow } from '../people/allow.ts'
 import { fieldsOf } from './form-fields.ts'
@@ -38,8 +41,12 @@ export function replaySet({ db, log }: AdminRuntime): AdminApp {
     return c.html(<TrialPage {...{ input, would, set, endedBy, limit, replaysPerSecond }} />)
   }
 
-  async function carryOut(c: Context, input: SearchInput, set: ReplaySet) {
-    const done = await replaySends(db, set)
+  async function carryOut(c: Context<AdminEnv>, input: SearchInput, set: ReplaySet) {
+    const row = { ...pageActor(c), ...sendsReplayed(set) }
+    const done = await auditedInPages(db, row, {
+      change: () => replaySends(db, set),
+      resultOf: replayResult,
+    })
     const { channelId, status, includeExpired, includeRefused } = set
     const what = { channelId, status, includeExpired, includeRefused, ...done }
     log.info({ event: 'set_replayed', by: 'support page', ...what })

@@ -1,4 +1,5 @@
 import { findProvider } from '../../../db/accounts/channels.ts'
+import { audited } from '../../../db/audit/record.ts'
 import { replaySend } from '../../../db/sends/replays.ts'
 import { findSend } from '../../../db/sends/sends.ts'
 import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
@@ -6,6 +7,7 @@ import { ownReasons } from '../../core/own-reasons.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { buildTimeline, type SendRecord } from '../../core/timeline.ts'
 import { logEvent } from '../../platform/logger.ts'
+import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
@@ -27,7 +29,14 @@ export function replay({ db, log, settings }: AdminRuntime): AdminApp {
 
   app.post('/', allow('support'), async (c) => {
     const requestId = c.req.param('requestId') ?? ''
-    if (!canBeRecordId(requestId) || !(await replaySend(db, requestId))) {
+    const isReplayed =
+      canBeRecordId(requestId) &&
+      (await audited(
+        db,
+        (transaction) => replaySend(transaction, requestId),
+        (isReplayed) => isReplayed && { ...pageActor(c), action: 'send.replay', target: requestId },
+      ))
+    if (!isReplayed) {
       const { send } = await find(requestId)
       throw await refusalOf(send)
     }

@@ -1,4 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
+import type { AuditEntry, AuditRow } from '../../core/audit.ts'
+import { clientAddressReader } from '../../platform/client-address.ts'
+import type { Needs } from '../../runtime.ts'
 import type { SmallBodies } from '../body/small-body.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
@@ -12,13 +15,32 @@ export interface AccountSteps {
   bodies: SmallBodies
   /** The sends' own: each request of these routes counts as a send. */
   limiter: SendSteps['limiter']
+  /** What the audit records of a change by a route. */
+  rowOf: RowOf
 }
 
-type QueryReader<Query> = (query: URLSearchParams) => { query: Query } | { issue: string }
+type RowOf = (c: Context<ApiEnv>, entry: AuditEntry) => AuditRow
+
+/** The key makes the change: its prefix is shown, its id is exact. */
+export function auditRows(runtime: Needs<never, 'TRUST_PROXY'>): RowOf {
+  const clientAddress = clientAddressReader(runtime)
+  return (c, { details, ...entry }) => {
+    const { accountId, keyId, keyPrefix } = c.get('caller')
+    return {
+      by: keyPrefix,
+      via: 'route',
+      address: clientAddress(c.env.incoming),
+      ...entry,
+      details: { accountId, keyId, ...details },
+    }
+  }
+}
+
+type QueryReader<Query> = (query: URLSearchParams) => { query: Query } | { issue: string; reason: string }
 
 /** The query of the request. @throws ApiError 400 that names each parameter that is unknown, repeated or unreadable. */
 export function queryOf<Query>(c: Context<ApiEnv>, read: QueryReader<Query>): Query {
   const result = read(new URL(c.req.url).searchParams)
-  if ('issue' in result) throw new ApiError(400, result.issue, {}, 'the query is not valid')
+  if ('issue' in result) throw new ApiError(400, result.issue, {}, result.reason)
   return result.query
 }

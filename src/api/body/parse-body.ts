@@ -41,7 +41,7 @@ export const parseBody = (schema: BodySchemas[BodyForm], value: unknown) =>
   schema.safeParse(value, { error: describeIssue })
 
 export function issueOf({ issues }: { issues: Parameters<typeof describeIssues>[0] }): Required<BodyIssue> {
-  return { issue: describeIssues(issues), reason: describeIssues(issues, 'unnamed') }
+  return { issue: describeIssues(issues), reason: describeIssues(issues, 'left out') }
 }
 
 /** Creates the parser of bodies, which names every issue of their form and fields (docs/reference/api.md#body). */

@@ -35,6 +35,7 @@ export function smallBodies({ MAX_BODY_BYTES }: Pick<Settings, 'MAX_BODY_BYTES'>
       refuseOtherType(headers['content-type'])
       refuseEncoded(headers)
       const body = joined(await receive(incoming, maxBytes, timeouts, unneeded))
+      c.set('body', [body])
       if (body.length === 0 && whenAbsent) return schema.parse(whenAbsent)
       const parsed = parseBytes(body, schema)
       if ('issue' in parsed) throw refusal(parsed)

@@ -1,9 +1,9 @@
-import { pageOfCallbacks } from '../../../db/callbacks/callback-pages.ts'
+import { audited, auditedInPages, type RecordIn, recordAudit } from '../../../db/audit/record.ts'
 import { addTest, resultOfTest } from '../../../db/callbacks/endpoint-tests.ts'
 import { rotateSecret } from '../../../db/callbacks/endpoints.ts'
 import { resendOfEndpoint } from '../../../db/callbacks/resends.ts'
-import { accountLists } from '../../core/account-lists.ts'
-import { mintSealedSecret, webhookIdOf } from '../../core/callback.ts'
+import { endpointResent } from '../../core/audit-details.ts'
+import { mintSealedSecret } from '../../core/callback.ts'
 import {
   endpointDisabled,
   noFields,
@@ -14,7 +14,6 @@ import {
 import { Semaphore } from '../../platform/semaphore.ts'
 import type { EndpointWaker } from '../../queue/wake-endpoints.ts'
 import type { Runtime } from '../../runtime.ts'
-import { queryOf } from '../account/steps.ts'
 import { answerJson } from '../answer.ts'
 import { pauseIdleTimeout } from '../body/receive.ts'
 import type { ClientTimeouts } from '../client-timeouts.ts'
@@ -33,14 +32,14 @@ export const notTested = () =>
     'Retry-After': '5',
   })
 
-/** Tests an endpoint, replaces its secret, and lists and resends its callbacks (docs/reference/api.md#endpoints). */
+/** Tests an endpoint, replaces its secret, and resends its callbacks (docs/reference/api.md#endpoints). */
 export function callEndpoint(
   { db, settings }: Runtime,
   steps: EndpointSteps,
   wake: EndpointWaker,
   { testedMs }: Pick<ClientTimeouts, 'testedMs'>,
 ) {
-  const { withConnection, limiter, readBody, find, pagesOf, inTime } = steps
+  const { withConnection, limiter, readBody, find, pagesOf, inTime, rowOf } = steps
   const waitingTests = new Semaphore(tests)
 
   const test = factory.createHandlers(...steps.withBody, async (c) => {
@@ -52,7 +51,13 @@ export function callEndpoint(
     const release = await waitingTests.acquire({ units: 1, owner: caller.accountId }, deadline.leftMs)
     const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
     try {
-      await withConnection(c.var, () => addTest(db, endpointId, id))
+      await withConnection(c.var, () =>
+        audited(
+          db,
+          (transaction) => addTest(transaction, endpointId, id),
+          () => rowOf(c, { action: 'endpoint.test', target: endpointId }),
+        ),
+      )
       wake([endpointId])
       const result = await resultOfTest(db, { endpointId, id, withinMs: testedMs }, pagesOf(c))
       if (result === 'deleted') throw endpointNotFound()
@@ -70,7 +75,13 @@ export function callEndpoint(
     await limiter.rateLimit(c.var)
     const { secret, sealedSecret } = mintSealedSecret(endpointId, settings.CREDENTIALS_KEY)
     const rotation = { id: endpointId, sealedSecret, overlapSeconds }
-    const bothSignUntil = await inTime(c, (recordBy) => rotateSecret(db, rotation, recordBy))
+    const entry = {
+      action: 'endpoint.rotate_secret',
+      target: endpointId,
+      details: { overlapSeconds },
+    } as const
+    const record: RecordIn = (transaction) => recordAudit(transaction, rowOf(c, entry))
+    const bothSignUntil = await inTime(c, (recordBy) => rotateSecret(db, rotation, { recordBy, record }))
     if (!bothSignUntil) throw endpointNotFound()
     return answerJson(c, { requestId: c.var.requestId, endpointId, secret, bothSignUntil })
   })
@@ -81,23 +92,15 @@ export function callEndpoint(
     await limiter.rateLimit(c.var)
     const asked = { endpointId, since, onlyGivenUp: only !== undefined }
     const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
-    const resent = await resendOfEndpoint(db, asked, pagesOf(c)).finally(resumeIdleTimeout)
+    const runPage = pagesOf(c)
+    const resent = await auditedInPages(db, rowOf(c, endpointResent(asked)), {
+      change: () => resendOfEndpoint(db, asked, runPage),
+      resultOf: (resent) => ({ resent }),
+      runPage,
+    }).finally(resumeIdleTimeout)
     if (resent > 0) wake([endpointId])
     return answerJson(c, { requestId: c.var.requestId, resent })
   })
 
-  const callbacks = factory.createHandlers(...steps.authorized, async (c) => {
-    const { readQuery, writeNext } = accountLists.callbacks
-    const query = queryOf(c, readQuery)
-    const { endpointId } = await find(c)
-    await limiter.rateLimit(c.var)
-    const { items, next } = await withConnection(c.var, () => pageOfCallbacks(db, endpointId, query))
-    return answerJson(c, {
-      requestId: c.var.requestId,
-      callbacks: items.map((callback) => ({ webhookId: webhookIdOf(callback), ...callback })),
-      next: writeNext(next),
-    })
-  })
-
-  return { test, rotate, resend, callbacks }
+  return { test, rotate, resend }
 }

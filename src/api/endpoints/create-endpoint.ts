@@ -1,5 +1,7 @@
 import type { Context } from 'hono'
+import { type RecordIn, recordAudit } from '../../../db/audit/record.ts'
 import { createEndpoint as insertEndpoint } from '../../../db/callbacks/endpoints.ts'
+import { endpointDetails } from '../../core/audit-details.ts'
 import { mintSealedSecret } from '../../core/callback.ts'
 import { endpointSchemas, tooManyEndpoints } from '../../core/endpoint-request.ts'
 import { creationFingerprint, hashIdempotencyKey } from '../../core/idempotency-key.ts'
@@ -45,8 +47,10 @@ export function createEndpoint(
     await steps.limiter.rateLimit(c.var)
     const { secret, sealedSecret } = mintSealedSecret(requestId, settings.CREDENTIALS_KEY)
     const endpoint = { id: requestId, accountId, ...fields, sealedSecret }
+    const entry = { action: 'endpoint.create', target: requestId, details: endpointDetails(fields) } as const
+    const record: RecordIn = (transaction) => recordAudit(transaction, steps.rowOf(c, entry))
     const creation = await steps.inTime(c, (recordBy) =>
-      insertEndpoint(db, endpoint, { idempotency, recordBy }),
+      insertEndpoint(db, endpoint, { idempotency, recordBy, record }),
     )
     if (creation === 'too_many') throw accountIsFull()
     if (creation === 'created') return answerJson(c, { requestId, endpointId: requestId, secret }, 201)

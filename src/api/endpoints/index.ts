@@ -6,6 +6,7 @@ import type { SendSteps } from '../send/steps.ts'
 import { callEndpoint } from './call-endpoint.ts'
 import { createEndpoint } from './create-endpoint.ts'
 import { manageEndpoints } from './manage-endpoints.ts'
+import { readEndpoints } from './read-endpoints.ts'
 import { endpointSteps } from './steps.ts'
 
 /** The routes by which an account manages its endpoints (docs/reference/api.md#endpoints). */
@@ -18,6 +19,7 @@ export function endpointRoutes(
   const steps = endpointSteps(runtime, account)
   const wake = endpointWaker(runtime)
   return {
+    ...readEndpoints(runtime, steps),
     create: createEndpoint(runtime, steps, sendSteps),
     ...manageEndpoints(runtime, steps, wake),
     ...callEndpoint(runtime, steps, wake, timeouts),

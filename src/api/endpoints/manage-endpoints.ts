@@ -1,25 +1,26 @@
 import type { Context } from 'hono'
+import { audited, recordAudit } from '../../../db/audit/record.ts'
 import {
   deleteEndpoint,
   disableEndpoint,
   enableEndpoint,
   findOwnEndpoint,
-  pageOfEndpoints,
   updateEndpoint,
 } from '../../../db/callbacks/endpoints.ts'
-import { accountLists } from '../../core/account-lists.ts'
+import type { Transaction } from '../../../db/client.ts'
+import type { AuditAction } from '../../core/audit.ts'
+import { endpointDetails } from '../../core/audit-details.ts'
 import { disabledByClient, endpointSchemas, noFields } from '../../core/endpoint-request.ts'
 import type { EndpointWaker } from '../../queue/wake-endpoints.ts'
 import type { Runtime } from '../../runtime.ts'
-import { queryOf } from '../account/steps.ts'
 import { answerJson } from '../answer.ts'
 import { pauseIdleTimeout } from '../body/receive.ts'
 import { type ApiEnv, factory } from '../context.ts'
 import { type EndpointSteps, endpointNotFound } from './steps.ts'
 
-/** Lists, reads, changes, enables, disables and deletes endpoints (docs/reference/api.md#endpoints). */
+/** Changes, enables, disables and deletes endpoints (docs/reference/api.md#endpoints). */
 export function manageEndpoints({ db, settings }: Runtime, steps: EndpointSteps, wake: EndpointWaker) {
-  const { withConnection, limiter, readBody, find, pagesOf } = steps
+  const { withConnection, limiter, readBody, find, pagesOf, rowOf } = steps
   const { update: schema } = endpointSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
 
   /** @param isThere whether it was still there when it was to be changed. */
@@ -30,26 +31,23 @@ export function manageEndpoints({ db, settings }: Runtime, steps: EndpointSteps,
     return answerJson(c, { requestId, ...endpoint })
   }
 
-  const list = factory.createHandlers(...steps.authorized, async (c) => {
-    const { readQuery, writeNext } = accountLists.endpoints
-    const query = queryOf(c, readQuery)
-    await limiter.rateLimit(c.var)
-    const { requestId, caller } = c.var
-    const { items, next } = await withConnection(c.var, () => pageOfEndpoints(db, caller.accountId, query))
-    return answerJson(c, { requestId, endpoints: items, next: writeNext(next) })
-  })
-
-  const get = factory.createHandlers(...steps.authorized, async (c) => {
-    const endpoint = await find(c)
-    await limiter.rateLimit(c.var)
-    return answerJson(c, { requestId: c.var.requestId, ...endpoint })
-  })
+  const paged = (c: Context<ApiEnv>, action: AuditAction) => {
+    const row = rowOf(c, { action, target: c.req.param('endpointId') ?? null })
+    return { runPage: pagesOf(c), record: (transaction: Transaction) => recordAudit(transaction, row) }
+  }
 
   const patch = factory.createHandlers(...steps.withBody, async (c) => {
     const fields = await readBody(c, schema)
     const { endpointId } = await find(c)
     await limiter.rateLimit(c.var)
-    const isThere = await withConnection(c.var, () => updateEndpoint(db, endpointId, fields))
+    const details = endpointDetails(fields)
+    const isThere = await withConnection(c.var, () =>
+      audited(
+        db,
+        (transaction) => updateEndpoint(transaction, endpointId, fields),
+        (isThere) => isThere && rowOf(c, { action: 'endpoint.update', target: endpointId, details }),
+      ),
+    )
     return await answerChanged(c, endpointId, isThere)
   })
 
@@ -58,7 +56,9 @@ export function manageEndpoints({ db, settings }: Runtime, steps: EndpointSteps,
     const { endpointId } = await find(c)
     await limiter.rateLimit(c.var)
     const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
-    const isThere = await enableEndpoint(db, endpointId, pagesOf(c)).finally(resumeIdleTimeout)
+    const isThere = await enableEndpoint(db, endpointId, paged(c, 'endpoint.enable')).finally(
+      resumeIdleTimeout,
+    )
     if (isThere) wake([endpointId])
     return await answerChanged(c, endpointId, isThere)
   })
@@ -67,7 +67,13 @@ export function manageEndpoints({ db, settings }: Runtime, steps: EndpointSteps,
     await readBody(c, noFields, {})
     const { endpointId } = await find(c)
     await limiter.rateLimit(c.var)
-    const isThere = await withConnection(c.var, () => disableEndpoint(db, endpointId, disabledByClient))
+    const isThere = await withConnection(c.var, () =>
+      audited(
+        db,
+        (transaction) => disableEndpoint(transaction, endpointId, disabledByClient),
+        (isThere) => isThere && rowOf(c, { action: 'endpoint.disable', target: endpointId }),
+      ),
+    )
     return await answerChanged(c, endpointId, isThere)
   })
 
@@ -76,10 +82,12 @@ export function manageEndpoints({ db, settings }: Runtime, steps: EndpointSteps,
     const { endpointId } = await find(c)
     await limiter.rateLimit(c.var)
     const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
-    const isDeleted = await deleteEndpoint(db, endpointId, pagesOf(c)).finally(resumeIdleTimeout)
+    const isDeleted = await deleteEndpoint(db, endpointId, paged(c, 'endpoint.delete')).finally(
+      resumeIdleTimeout,
+    )
     if (!isDeleted) throw endpointNotFound()
     return new Response(null, { status: 204, headers: c.var.headers })
   })
 
-  return { list, get, patch, enable, disable, remove }
+  return { patch, enable, disable, remove }
 }

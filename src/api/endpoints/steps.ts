@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
-import { findOwnEndpoint, type RunPage } from '../../../db/callbacks/endpoints.ts'
+import { findOwnEndpoint } from '../../../db/callbacks/endpoints.ts'
 import { isTooLate } from '../../../db/errors.ts'
+import type { RunPage } from '../../../db/page.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { Deadline } from '../../platform/deadline.ts'
 import type { Runtime } from '../../runtime.ts'
@@ -17,11 +18,12 @@ export const endpointNotFound = () => new ApiError(404, 'Endpoint not found')
 /** The steps of the routes by which an account manages its endpoints. */
 export function endpointSteps(runtime: Runtime, account: AccountSteps) {
   const { db, clock } = runtime
-  const { authenticate, withConnection, bodies, limiter } = account
+  const { authenticate, withConnection, bodies, limiter, rowOf } = account
   const authorized = [authenticate, authorize('endpoints:manage')] as const
   return {
     withConnection,
     limiter,
+    rowOf,
     readBody: bodies.read,
     /** The first steps of a route without a body, and of one that may have one. */
     authorized,

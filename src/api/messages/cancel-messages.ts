@@ -1,5 +1,7 @@
+import { auditedInPages } from '../../../db/audit/record.ts'
 import type { CanceledSend } from '../../../db/sends/cancel.ts'
 import { cancelWaiting } from '../../../db/sends/cancel-sets.ts'
+import { sendsCanceled } from '../../core/audit-details.ts'
 import { cancelRequest } from '../../core/change-requests.ts'
 import { writeCursor } from '../../core/list-query.ts'
 import { Deadline } from '../../platform/deadline.ts'
@@ -13,7 +15,10 @@ import { authorize } from '../authenticate.ts'
 import { answerWithinMs, factory } from '../context.ts'
 
 /** Cancels all that waits with a reference, or in a flow (docs/reference/api.md#cancel-many). */
-export function cancelMessages(runtime: Runtime, { authenticate, withConnection, bodies }: AccountSteps) {
+export function cancelMessages(
+  runtime: Runtime,
+  { authenticate, withConnection, bodies, rowOf }: AccountSteps,
+) {
   const { db } = runtime
   const wakeEndpoints = endpointWaker(runtime)
   const { wakeHeadOf } = laneWaker(runtime)
@@ -36,7 +41,11 @@ export function cancelMessages(runtime: Runtime, { authenticate, withConnection,
         withConnection({ caller, deadline: new Deadline(answerWithinMs) }, step)
       const onEnded = (sends: readonly CanceledSend[]) => sends.forEach(follow)
       try {
-        const { next, ...counts } = await cancelWaiting(db, { accountId, by, after }, { take, onEnded })
+        const { next, ...counts } = await auditedInPages(db, rowOf(c, sendsCanceled(accountId, by)), {
+          change: () => cancelWaiting(db, { accountId, by, after }, { take, onEnded }),
+          resultOf: ({ next: _, ...counts }) => counts,
+          runPage: take,
+        })
         return answerJson(c, { requestId, ...counts, next: next ? writeCursor(next) : null })
       } finally {
         // In the end, since the next send of a contact may be among those to be canceled.

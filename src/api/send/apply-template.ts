@@ -33,8 +33,11 @@ export function templateApplier({ db }: Needs<'db'>) {
       (key) => rules.unregisteredKeyIssue?.(key),
     )
     if (issues.length > 0) {
-      // The log gets no keys, because they are text of the client.
-      throw new ApiError(400, joinIssues(issues), {}, 'message.template.variables: not those of the template')
+      const issue = joinIssues(issues)
+      // The log gets the template's own keys only: others are text of the client.
+      const areKnown = needed && variables.every(({ key }) => needed.includes(key))
+      const reason = areKnown ? issue : 'message.template.variables: not those of the template'
+      throw new ApiError(400, issue, {}, reason)
     }
     return definition ? { type: 'template', template: { name, variables, definition } } : message
   }

@@ -18,7 +18,13 @@ export async function checkMediaContent(
   const issue = contentIssue(media.mediaType, contentType)
   if (issue) throw new ApiError(400, `message.media.base64: ${issue}`)
   const contradiction = media.mimetype && mimetypeIssue(media.mimetype, contentType)
-  if (contradiction) throw new ApiError(400, `message.media.mimetype: ${contradiction}`)
+  if (contradiction)
+    throw new ApiError(
+      400,
+      `message.media.mimetype: ${contradiction}`,
+      {},
+      `message.media.mimetype: the content is recognised as ${contentType}`,
+    )
   const mimetype = media.mimetype ?? typeOfContent(media.mediaType, contentType)
   return { ...request, contentType, message: { type: 'media', media: { ...media, mimetype } } }
 }

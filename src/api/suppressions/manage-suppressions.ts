@@ -1,7 +1,9 @@
 import type { Context } from 'hono'
 import { findOwnChannel } from '../../../db/accounts/own-channels.ts'
+import { audited } from '../../../db/audit/record.ts'
 import { addSuppression, pageOfSuppressions, removeSuppression } from '../../../db/suppression/entries.ts'
 import { accountLists } from '../../core/account-lists.ts'
+import { suppressionChanged } from '../../core/audit-details.ts'
 import { noFields } from '../../core/endpoint-request.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { suppressionKey } from '../../core/suppression.ts'
@@ -20,7 +22,7 @@ export const suppressionNotFound = () => new ApiError(404, 'Suppression not foun
 /** The routes by which an account manages its list of contacts that get nothing (docs/reference/api.md#suppressions). */
 export function suppressionRoutes(
   { db, settings }: Needs<'db', 'API_KEY_PEPPER'>,
-  { authenticate, withConnection, bodies, limiter }: AccountSteps,
+  { authenticate, withConnection, bodies, limiter, rowOf }: AccountSteps,
 ) {
   const key = suppressionKey(settings.API_KEY_PEPPER)
   const authorized = [authenticate, authorize('suppressions:manage')] as const
@@ -56,7 +58,13 @@ export function suppressionRoutes(
     await limiter.rateLimit(c.var)
     const { requestId, caller } = c.var
     const suppressed = { accountId: caller.accountId, contact, channelId }
-    const entry = await withConnection(c.var, () => addSuppression(db, suppressed, reason ?? null, key))
+    const { entry } = await withConnection(c.var, () =>
+      audited(
+        db,
+        (transaction) => addSuppression(transaction, suppressed, reason ?? null, key),
+        ({ entry, isNew }) => isNew && rowOf(c, suppressionChanged('suppression.add', entry)),
+      ),
+    )
     // `requestId` is that of the request, in each answer; the list has the send's.
     return answerJson(c, { ...shownSuppression(entry, 'whole'), requestId }, 201)
   })
@@ -67,7 +75,13 @@ export function suppressionRoutes(
     await limiter.rateLimit(c.var)
     const { accountId } = c.var.caller
     const removed = canBeRecordId(id)
-      ? await withConnection(c.var, () => removeSuppression(db, accountId, id))
+      ? await withConnection(c.var, () =>
+          audited(
+            db,
+            (transaction) => removeSuppression(transaction, accountId, id),
+            (removed) => removed && rowOf(c, suppressionChanged('suppression.remove', removed)),
+          ),
+        )
       : undefined
     if (!removed) {
       // A 404 doesn't count.

@@ -1,4 +1,4 @@
-import { heldByOperator, ownReasonOf } from '../own-reasons.ts'
+import { operatorsReason, ownReasonOf } from '../own-reasons.ts'
 import type { SuppressionCause } from '../suppression.ts'
 import type { Timeline } from '../timeline.ts'
 import { type Condition, lastOf, mayHaveGotThrough } from './condition.ts'
@@ -201,17 +201,19 @@ export const conditionTexts: {
   },
   held: {
     summary({ since, reason }, { channel, now }) {
-      const byOperator = reason === heldByOperator
-      const held = `Waiting: the channel ${channel.name} has been held${byOperator ? ' by an operator' : ''} since ${clock(since, now)}.`
-      return byOperator || !reason ? held : `${held} ${sentence(reason)}`
+      const why = operatorsReason(reason ?? '')
+      const by = why === undefined ? '' : ' by an operator'
+      const held = `Waiting: the channel ${channel.name} has been held${by} since ${clock(since, now)}.`
+      const given = why ?? reason
+      return given ? `${held} ${sentence(given)}` : held
     },
     customer: asOf('is waiting to be sent'),
     next: 'It is sent when the channel is resumed.',
     advice: ({ reason }, { channel }) => ({
       text:
-        reason === heldByOperator
-          ? 'Resume the channel when its messages may be sent again.'
-          : 'Fix the problem above, then resume the channel.',
+        operatorsReason(reason ?? '') === undefined
+          ? 'Fix the problem above, then resume the channel.'
+          : 'Resume the channel when its messages may be sent again.',
       command: `channel resume ${channel.channelId}`,
     }),
   },

@@ -36,9 +36,7 @@ const extensionOf = (filename: string) => /\.([^.]*)$/.exec(filename)?.[1]?.toLo
 
 /** Why Resend refuses a file of this name; undefined if it doesn't. */
 export const filenameIssue = (filename: string) =>
-  refusedExtensions.has(extensionOf(filename))
-    ? `this channel takes no files with the extension .${extensionOf(filename)}`
-    : undefined
+  refusedExtensions.has(extensionOf(filename)) ? 'this channel takes no files with this extension' : undefined
 
 const attached = { hasCaption: true, filenameIssue }
 

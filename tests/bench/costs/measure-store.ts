@@ -103,7 +103,7 @@ async function diskOf({ db }: Stage): Promise<number> {
 
 /** Removes all sends, as after their retention. @returns how many. */
 async function trimAll({ db }: Stage): Promise<number> {
-  const { sends: trim } = retentionTrims({ days: 0, mediaHours: 0, callbackDays: 7 })
+  const { sends: trim } = retentionTrims({ days: 0, mediaHours: 0, callbackDays: 7, auditDays: 365 })
   let removed = 0
   for (let page = pageSize; trim && page === pageSize; removed += page) page = await trim(db, pageSize)
   return removed

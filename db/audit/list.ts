@@ -1,0 +1,101 @@
+import { MAX, NIL } from 'uuid'
+import type { ActorVia } from '../../src/core/actor.ts'
+import type { AuditAction, AuditDetail } from '../../src/core/audit.ts'
+import type { Place } from '../../src/core/list-place.ts'
+import type { Database } from '../client.ts'
+import type { Page, PageAsked } from '../page.ts'
+import { prepared, sqlText } from '../statement.ts'
+
+/** Which rows of the audit. Absent filters match all. */
+export interface AuditFilters {
+  target?: string | undefined
+  by?: string | undefined
+  action?: AuditAction | undefined
+  /** At this time or later. */
+  from?: Date | undefined
+  /** Before this time. */
+  to?: Date | undefined
+}
+
+export interface RecordedChange {
+  at: Date
+  by: string
+  via: ActorVia
+  address: string | null
+  action: AuditAction
+  target: string | null
+  details: Record<string, AuditDetail>
+}
+
+/** Limit of the rows looked at for a page. */
+export const maxLookedAt = 10_000
+
+type Row = { [Name in keyof RecordedChange]: RecordedChange[Name] | null } & {
+  id: string | null
+  micros: string | null
+  endId: string | null
+  endMicros: string | null
+}
+
+const micros = (at: string) => `(extract(epoch from ${at}) * 1000000)::bigint::text`
+const newestFirst = (of: string) => `order by ${of}.at desc, ${of}.id desc`
+
+/** @param which SQL that is true for the rows to look at, by an index; the other filters are checked after that. */
+const pageBy = (name: string, purpose: string, which: string) =>
+  prepared<Row>(
+    name,
+    purpose,
+    sqlText`
+      -- $1: the target, null for all; $2: the person; $3: the action; $4: since when; $5: before this time, in microseconds;
+      -- $6: of those, before this row; $7: how many to look at; $8: the limit of the page, and one more.
+      with
+      -- The next rows, matching or not, so that every page takes about the same time.
+      looked_at as materialized (
+        select a.* from audit a
+        where ${which} and a.at >= $4::timestamptz
+          and (a.at, a.id) < (coalesce(timestamptz 'epoch' + $5::float8 * interval '1 microsecond', 'infinity'), $6::uuid)
+        ${newestFirst('a')} limit (select $7::int)),
+      page as materialized (
+        select * from looked_at l
+        where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
+          and coalesce(l.action = $3::text, true)
+        ${newestFirst('l')} limit $8),
+      -- The last one that was looked at, if there may be more.
+      last as materialized (
+        select * from looked_at l
+        ${newestFirst('l')} offset (select $7::int - 1) limit 1)
+      select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id, ${micros('p.at')} as micros,
+             last.id as "endId", ${micros('last.at')} as "endMicros"
+      from (select) one left join last on true left join page p on true
+      ${newestFirst('p')}`,
+  )
+
+const ofTarget = pageBy('audit_of_target', 'Lists a page of the changes of a target.', 'a.target = $1')
+const ofPerson = pageBy('audit_of_person', "Lists a page of a person's changes.", 'a.by = $2')
+const ofAll = pageBy('audit_by_time', 'Lists a page of all changes.', 'true')
+
+/** A page of the audit, the newest first. It may be short although there are more. */
+export async function pageOfAudit(
+  db: Database,
+  { limit, after, target, by, action, from, to }: PageAsked & AuditFilters,
+  lookedAt = maxLookedAt,
+): Promise<Page<RecordedChange>> {
+  const list = target !== undefined ? ofTarget : by !== undefined ? ofPerson : ofAll
+  const { micros, key } = after ?? { micros: to ? String(to.getTime() * 1000) : null, key: to ? NIL : MAX }
+  const filters = [target ?? null, by ?? null, action ?? null, from ?? '-infinity']
+  const rows = await list(db, [...filters, micros, key, lookedAt, limit + 1])
+  const found = rows.filter(({ id }) => id !== null)
+  const page = found.slice(0, limit)
+  const next = found.length > limit ? placeOf(page.at(-1)) : endOf(rows[0])
+  return { items: page.map(changeOf), next }
+}
+
+const changeOf = ({ at, by, via, address, action, target, details }: Row) =>
+  ({ at, by, via, address, action, target, details }) as RecordedChange
+
+const placeOf = (row: Row | undefined): Place | undefined =>
+  row?.micros && row.id ? { micros: row.micros, key: row.id } : undefined
+
+/** After all that was looked at. */
+const endOf = (row: Row | undefined): Place | undefined =>
+  row?.endMicros && row.endId ? { micros: row.endMicros, key: row.endId } : undefined

@@ -1,0 +1,88 @@
+import type { AuditDetail, AuditEntry } from './audit.ts'
+import type { StoredSuppression } from './suppression-view.ts'
+
+/** Of the URL only the host: its path and query may hold secrets. */
+export function endpointDetails({
+  url,
+  events,
+}: {
+  url?: string | undefined
+  events?: string[] | null | undefined
+}): Record<string, AuditDetail> {
+  return {
+    ...(url !== undefined && { host: new URL(url).host }),
+    ...(events !== undefined && { events }),
+  }
+}
+
+/** Without its reason, which may name the contact: both are erased with the contact, and the audit isn't. */
+export function suppressionChanged(
+  action: 'suppression.add' | 'suppression.remove',
+  { suppressionId, channelId, cause }: StoredSuppression,
+  accountId?: string,
+): AuditEntry {
+  const details = { ...(accountId !== undefined && { accountId }), channelId, cause }
+  return { action, target: suppressionId, details }
+}
+
+/** Before it is known how many. */
+export function endpointResent({
+  endpointId,
+  since,
+  onlyGivenUp,
+}: {
+  endpointId: string
+  since: Date
+  onlyGivenUp: boolean
+}): AuditEntry {
+  const details = { since: since.toISOString(), onlyGivenUp }
+  return { action: 'endpoint.resend', target: endpointId, details }
+}
+
+/** The filters of a set of sends to replay. Of those that may name a contact, only that they were given. */
+interface ReplayFilters {
+  channelId: string
+  status: string
+  since?: Date | undefined
+  until?: Date | undefined
+  reason?: string | undefined
+  contactValue?: string | undefined
+  includeExpired?: boolean | undefined
+  includeRefused?: boolean | undefined
+}
+
+/** Before it is known how many. */
+export function sendsReplayed({ channelId, since, until, ...filters }: ReplayFilters): AuditEntry {
+  const { status, reason, contactValue, includeExpired = false, includeRefused = false } = filters
+  const details = {
+    status,
+    ...(since && { since: since.toISOString() }),
+    ...(until && { until: until.toISOString() }),
+    ...(reason !== undefined && { byReason: true }),
+    ...(contactValue !== undefined && { byContact: true }),
+    includeExpired,
+    includeRefused,
+  }
+  return { action: 'sends.replay', target: channelId, details }
+}
+
+/** @param status by its end. */
+export const sendCanceled = (requestId: string, status: string): AuditEntry => ({
+  action: 'send.cancel',
+  target: requestId,
+  details: { status },
+})
+
+/** Not by which reference: it may name the contact. */
+export function sendsCanceled(accountId: string, by: { reference: string } | { flowId: string }): AuditEntry {
+  const details = 'flowId' in by ? { flowId: by.flowId } : { byReference: true }
+  return { action: 'sends.cancel', target: accountId, details }
+}
+
+export const replayResult = ({
+  replayed,
+  skipped: { expired, refused },
+}: {
+  replayed: number
+  skipped: { expired: number; refused: number }
+}) => ({ replayed, skippedExpired: expired, skippedRefused: refused })

@@ -1,0 +1,64 @@
+import type { Actor } from './actor.ts'
+
+/** What the id of a row's target is of. */
+export type AuditTarget =
+  | 'account'
+  | 'channel'
+  | 'endpoint'
+  | 'flow'
+  | 'key'
+  | 'page'
+  | 'send'
+  | 'suppression'
+
+/** Each change that the audit records: what its target is, and what was done to it. */
+export const auditActions = {
+  'account.create': { target: 'account', what: 'created an account' },
+  'account.update': { target: 'account', what: 'changed an account' },
+  'key.create': { target: 'key', what: 'created an API key' },
+  'key.revoke': { target: 'key', what: 'revoked an API key' },
+  'channel.create': { target: 'channel', what: 'created a channel' },
+  'channel.update': { target: 'channel', what: 'changed a channel' },
+  'channel.hold': { target: 'channel', what: 'held a channel' },
+  'channel.resume': { target: 'channel', what: 'resumed a channel' },
+  'channel.delete': { target: 'channel', what: 'deleted a channel' },
+  'template.set': { target: 'channel', what: 'set a template of a channel' },
+  'flow.create': { target: 'flow', what: 'created a flow' },
+  'contact.erase': { target: 'account', what: 'erased a contact of an account' },
+  'credentials.rotate': { target: null, what: 'sealed all credentials with the current key' },
+  'receipts.fetch': { target: 'channel', what: 'asked for the receipts of a channel' },
+  'endpoint.create': { target: 'endpoint', what: 'created an endpoint' },
+  'endpoint.update': { target: 'endpoint', what: 'changed an endpoint' },
+  'endpoint.enable': { target: 'endpoint', what: 'enabled an endpoint' },
+  'endpoint.disable': { target: 'endpoint', what: 'disabled an endpoint' },
+  'endpoint.delete': { target: 'endpoint', what: 'deleted an endpoint' },
+  'endpoint.test': { target: 'endpoint', what: 'tested an endpoint' },
+  'endpoint.rotate_secret': { target: 'endpoint', what: 'replaced the secret of an endpoint' },
+  'endpoint.resend': { target: 'endpoint', what: 'resent callbacks to an endpoint' },
+  'send.resend_callbacks': { target: 'send', what: 'resent the callbacks of a send' },
+  'suppression.add': { target: 'suppression', what: 'suppressed a contact' },
+  'suppression.remove': { target: 'suppression', what: 'removed a suppression' },
+  'suppression.import': { target: 'account', what: 'imported suppressions of an account' },
+  'send.replay': { target: 'send', what: 'replayed a send' },
+  'send.cancel': { target: 'send', what: 'canceled a send' },
+  'sends.replay': { target: 'channel', what: 'replayed sends of a channel' },
+  'sends.cancel': { target: 'account', what: 'canceled sends of an account' },
+  'page.refused': { target: 'page', what: 'was refused a page for another role' },
+} as const satisfies Record<string, { target: AuditTarget | null; what: string }>
+
+export type AuditAction = keyof typeof auditActions
+
+/**
+ * A change, as the audit records it. Its details never hold content, secrets or contacts, not even masked ones: the erasure of a
+ * contact doesn't reach them.
+ */
+export interface AuditEntry {
+  action: AuditAction
+  target: string | null
+  details?: Record<string, AuditDetail>
+}
+
+/** A change, and who made it. */
+export type AuditRow = Actor & AuditEntry
+
+export type AuditDetail = string | number | boolean | null | string[]
