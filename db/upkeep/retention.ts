@@ -119,6 +119,24 @@ const trimOrphanedCallbacksStatement = prepared<{ trimmed: number }>(
     select count(*)::int as trimmed from trimmed`,
 )
 
+/** So long after their hour counters are kept: they hold nothing personal. */
+const countersKept = '400 days'
+
+const trimCounters = (table: string) =>
+  prepared<{ trimmed: number }>(
+    `trim_${table}`,
+    'Deletes a page of counters past their retention.',
+    sqlText`
+      with trimmed as (
+        delete from ${table} where ctid = any(array(
+          select ctid from ${table} where hour < now() - $1::interval
+          order by hour limit $2 for update skip locked)) returning 1)
+      select count(*)::int as trimmed from trimmed`,
+  )
+
+const trimCountsStatement = trimCounters('send_counts')
+const trimFailuresStatement = trimCounters('failure_counts')
+
 type Trim = (db: Database, limit: number) => Promise<number>
 
 const trim =
@@ -143,6 +161,8 @@ export function retentionTrims(kept: {
     conversations: trim(trimConversationsStatement, `${kept.days} days`),
     callbacks: trim(trimCallbacksStatement, `${kept.callbackDays} days`),
     orphanedCallbacks: trim(trimOrphanedCallbacksStatement, `${kept.days} days`),
+    counters: trim(trimCountsStatement, countersKept),
+    failureCounters: trim(trimFailuresStatement, countersKept),
     idempotencyKeys: trim(trimKeysStatement, `${idempotencyKeptHours} hours`),
   }
 }
