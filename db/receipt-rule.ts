@@ -90,6 +90,7 @@ export const decidingReceipts = sqlText`
     select *, bool_or(confirms) over every as confirmed,
            array_agg(key) filter (where is_recorded) over every as new_keys,
            array_agg(kind) filter (where raises) over every as new_states,
+           array_agg(fields->>'providerCode') filter (where raises) over every as new_codes,
            array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
            count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
            lead(ord) over (partition by request_id order by ord) is null as is_last
@@ -97,7 +98,8 @@ export const decidingReceipts = sqlText`
     window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
   -- The same, once for each send.
   changes as materialized (
-    select *, new_states[cardinality(new_states)] as new_state, new_ids[1] as new_id
+    select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
+           new_ids[1] as new_id
     from effects where is_last and new_keys is not null)`
 
 /** SQL that is true for a complaint among the effects `r`. */

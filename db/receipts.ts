@@ -86,7 +86,7 @@ const recordStatement = prepared<RecordedReceipt>(
     received as materialized (
       select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
              s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
-             s.delivery, s.delivery_at, s.provider_message_id as known_id,
+             s.counted_as, s.delivery, s.delivery_at, s.provider_message_id as known_id,
              ${receiptKey('s.fields')} as key,
              coalesce(s.receipt_keys, '{}')
                || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
@@ -140,6 +140,11 @@ const recordStatement = prepared<RecordedReceipt>(
       from: 'changes c',
       where: `s.request_id = c.request_id and ${isOneOf('s.request_id', 'given')}`,
       changes: receiptChanges,
+      counted: {
+        before: 'c.counted_as',
+        isChanged: '(c.confirmed or c.new_state is not null)',
+        reportedCode: 'c.new_code',
+      },
       returning: [
         "c.confirmed and c.status = 'queued' as ends_now",
         'c.confirmed or c.new_state is not null or c.complaints > 0 as is_changed',

@@ -249,6 +249,8 @@ export const sends = pgTable(
     sendAt: moment('send_at'),
     /** The number of its last change, as callbacks count them, from 1 (db/callbacks/new-callbacks.ts). */
     changeNumber: integer('change_number').notNull().default(0),
+    /** What it is counted as now (db/counters/counted-as.ts). Null if it was accepted before counting began. */
+    countedAs: text('counted_as'),
   },
   // No index uses the status, because then every claim would write to the indexes. For the same reason pages are filled only to
   // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.
@@ -536,6 +538,62 @@ export const refusedRequests = pgTable(
   },
   (table) => [index('refused_requests_of_account').on(table.accountId, table.requestId)],
 )
+
+/**
+ * Changes of the counters that aren't in them yet: rows that statements append, without an index, so that none waits for another
+ * (docs/decisions/0052-counters.md).
+ */
+export const sendCountChanges = pgTable('send_count_changes', {
+  accountId: uuid('account_id').notNull(),
+  channelId: uuid('channel_id').notNull(),
+  /** The hour of the sends' accept. */
+  hour: moment('hour').notNull(),
+  /** `accepted`, or as `sends.counted_as`. */
+  countedAs: text('counted_as').notNull(),
+  change: integer('change').notNull(),
+})
+
+/** How many sends a channel accepted in an hour, and what those that have ended are now. The rest waits. */
+export const sendCounts = pgTable(
+  'send_counts',
+  {
+    hour: moment('hour').notNull(),
+    /** The channel that the client posted to; the nil UUID in the row of all channels. */
+    channelId: uuid('channel_id').notNull(),
+    accountId: uuid('account_id').notNull(),
+    accepted: integer('accepted').notNull(),
+    /** Each send is in one of these: `sent` without what follows here. */
+    sent: integer('sent').notNull(),
+    delivered: integer('delivered').notNull(),
+    read: integer('read').notNull(),
+    undelivered: integer('undelivered').notNull(),
+    failed: integer('failed').notNull(),
+    uncertain: integer('uncertain').notNull(),
+    canceled: integer('canceled').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.hour, table.channelId] })],
+)
+
+/** The failed, uncertain and undelivered ones of `send_counts`, by reason and code; both may be empty. */
+export const failureCounts = pgTable(
+  'failure_counts',
+  {
+    hour: moment('hour').notNull(),
+    channelId: uuid('channel_id').notNull(),
+    accountId: uuid('account_id').notNull(),
+    state: text('state').notNull(),
+    reason: text('reason').notNull(),
+    code: text('code').notNull(),
+    sends: integer('sends').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.hour, table.channelId, table.state, table.reason, table.code] })],
+)
+
+/** Since when sends are counted: one row. */
+export const countedSince = pgTable('counted_since', {
+  onlyRow: boolean('only_row').primaryKey().default(true),
+  since: moment('since').notNull().default(sql`clock_timestamp()`),
+})
 
 /** Live workers, and dead ones whose claims still have to be given up. */
 export const workers = pgTable('workers', {

@@ -285,7 +285,7 @@ order by e.id, c.sequence;
 with
 -- How each ends.
 ended as (
-  select s.request_id,
+  select s.request_id, s.counted_as,
          case when exists (
              select from send_events e
              where e.request_id = s.request_id
@@ -298,18 +298,25 @@ ended as (
                    and later.fields->>'outcome' not in ('uncertain', 'sent')))
               then 'uncertain' else 'canceled' end as status
   from sends s where s.request_id = any((select $1::uuid[])::uuid[])),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = ended.status, finished_at = clock_timestamp(),
     failure = case when ended.status = 'uncertain' then 'canceled after an attempt that may have got through' end,
     claimed_at = case when ended.status = 'uncertain' and (s.claimed_at is not null and s.attempt_record is null)
            then s.claimed_at end,
-    change_number = s.change_number + 1
+    change_number = s.change_number + 1,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          ended.status, s.delivery,
+          case when ended.status = 'uncertain' then 'canceled after an attempt that may have got through' end,
+          s.attempt_record, null)
+      else s.counted_as end
   from ended
   where s.request_id = ended.request_id and s.request_id = any((select $1::uuid[])::uuid[]) and s.status = 'queued'
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, ended.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -329,7 +336,14 @@ announced as (
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
-  where (select exists (select from endpoints)))
+  where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4)
 select request_id as "requestId", status, case when written.endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
@@ -342,7 +356,7 @@ taken as (
   delete from scheduled_sends
   where request_id = any((select $1::uuid[])::uuid[]) and ($2::uuid is null or account_id = $2)
   returning *),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   insert into sends as s (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
@@ -538,6 +552,73 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
 update channels set breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
 where id = $1 and breaker_open_until is not null
 returning id;
+
+-- counted_since: Finds when counting began.
+select since from counted_since;
+
+-- counts_of_all: Counts all sends by the hour of their accept.
+-- $1: the hours.
+select c.hour,
+       coalesce(sum(c.accepted), 0)::int as accepted,
+       coalesce(sum(c.sent), 0)::int as sent,
+       coalesce(sum(c.delivered), 0)::int as delivered,
+       coalesce(sum(c.read), 0)::int as read,
+       coalesce(sum(c.undelivered), 0)::int as undelivered,
+       coalesce(sum(c.failed), 0)::int as failed,
+       coalesce(sum(c.uncertain), 0)::int as uncertain,
+       coalesce(sum(c.canceled), 0)::int as canceled
+from (
+  select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
+  from send_counts
+  where hour = any($1::timestamptz[])
+    and channel_id = '00000000-0000-0000-0000-000000000000'
+  union all
+  select hour, channel_id,
+         case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
+         case when split_part(counted_as, '/', 1) = 'sent' then change else 0 end as sent,
+         case when split_part(counted_as, '/', 1) = 'delivered' then change else 0 end as delivered,
+         case when split_part(counted_as, '/', 1) = 'read' then change else 0 end as read,
+         case when split_part(counted_as, '/', 1) = 'undelivered' then change else 0 end as undelivered,
+         case when split_part(counted_as, '/', 1) = 'failed' then change else 0 end as failed,
+         case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
+         case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
+  from send_count_changes
+  where hour = any($1::timestamptz[])
+    and true) c
+group by c.hour order by c.hour;
+
+-- counts_of_some: Counts the sends of an account or a channel by the hour of their accept.
+-- $1: the hours; $2: account or channel; $3: its id.
+select c.hour,
+       coalesce(sum(c.accepted), 0)::int as accepted,
+       coalesce(sum(c.sent), 0)::int as sent,
+       coalesce(sum(c.delivered), 0)::int as delivered,
+       coalesce(sum(c.read), 0)::int as read,
+       coalesce(sum(c.undelivered), 0)::int as undelivered,
+       coalesce(sum(c.failed), 0)::int as failed,
+       coalesce(sum(c.uncertain), 0)::int as uncertain,
+       coalesce(sum(c.canceled), 0)::int as canceled
+from (
+  select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
+  from send_counts
+  where hour = any($1::timestamptz[])
+    and channel_id = any(case $2 when 'channel' then array[$3::uuid]
+                       else array(select id from channels where account_id = $3) end)
+  union all
+  select hour, channel_id,
+         case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
+         case when split_part(counted_as, '/', 1) = 'sent' then change else 0 end as sent,
+         case when split_part(counted_as, '/', 1) = 'delivered' then change else 0 end as delivered,
+         case when split_part(counted_as, '/', 1) = 'read' then change else 0 end as read,
+         case when split_part(counted_as, '/', 1) = 'undelivered' then change else 0 end as undelivered,
+         case when split_part(counted_as, '/', 1) = 'failed' then change else 0 end as failed,
+         case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
+         case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
+  from send_count_changes
+  where hour = any($1::timestamptz[])
+    and channel_id = any(case $2 when 'channel' then array[$3::uuid]
+                       else array(select id from channels where account_id = $3) end)) c
+group by c.hour order by c.hour;
 
 -- drop_dead_permits: Deletes permits that no send can use any more. Unused ones are kept for a while, as evidence.
 delete from permits p
@@ -754,23 +835,28 @@ returning e.id;
 with
 -- The sends, locked, and why they fail.
 chosen as materialized (
-  select s.request_id, 'expired' as failure
+  select s.request_id, s.counted_as, 'expired' as failure
   from sends s
   where s.finished_at is null and s.status = 'queued'
     and s.expires_at <= now()
   order by s.request_id
   limit $1
   for no key update of s skip locked),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
     claimed_at = null, claim_id = null,
-    change_number = s.change_number + 1
+    change_number = s.change_number + 1,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          'failed', s.delivery, chosen.failure, s.attempt_record, null)
+      else s.counted_as end
   from chosen
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -791,7 +877,14 @@ announced as (
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
-  where (select exists (select from endpoints)))
+  where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4)
 select request_id as "requestId", failure as reason from written;
 
 -- fail_suppressed: Fails queued sends whose contact is suppressed.
@@ -799,7 +892,7 @@ select request_id as "requestId", failure as reason from written;
 with
 -- The sends, locked, and why they fail.
 chosen as materialized (
-  select s.request_id, case suppressed.cause
+  select s.request_id, s.counted_as, case suppressed.cause
       when 'manual' then 'suppressed: the contact was put on the list of those who get nothing'
       when 'bounce' then 'suppressed: an earlier message to this contact could not be delivered, for good'
       when 'complaint' then 'suppressed: the contact complained about an earlier message'
@@ -826,16 +919,21 @@ chosen as materialized (
   order by s.request_id
   limit $1
   for no key update of s skip locked),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
     claimed_at = null, claim_id = null,
-    change_number = s.change_number + 1
+    change_number = s.change_number + 1,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          'failed', s.delivery, chosen.failure, s.attempt_record, null)
+      else s.counted_as end
   from chosen
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -856,7 +954,14 @@ announced as (
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
-  where (select exists (select from endpoints)))
+  where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4)
 select request_id as "requestId", failure as reason from written;
 
 -- fail_waiting: Fails sends of a channel that have been due for too long while its provider kept failing.
@@ -864,7 +969,7 @@ select request_id as "requestId", failure as reason from written;
 with
 -- The sends, locked, and why they fail.
 chosen as materialized (
-  select s.request_id, $4::text as failure
+  select s.request_id, s.counted_as, $4::text as failure
   from sends s
   where s.finished_at is null and s.status = 'queued'
     and s.channel_id = $2
@@ -873,16 +978,21 @@ chosen as materialized (
   order by s.request_id
   limit $1
   for no key update of s skip locked),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
     claimed_at = null, claim_id = null,
-    change_number = s.change_number + 1
+    change_number = s.change_number + 1,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          'failed', s.delivery, chosen.failure, s.attempt_record, null)
+      else s.counted_as end
   from chosen
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -903,7 +1013,14 @@ announced as (
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
-  where (select exists (select from endpoints)))
+  where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4)
 select request_id as "requestId", failure as reason from written;
 
 -- fail_waiting_of_deleted: Fails the waiting sends of deleted channels.
@@ -911,7 +1028,7 @@ select request_id as "requestId", failure as reason from written;
 with
 -- The sends, locked, and why they fail.
 chosen as materialized (
-  select s.request_id, 'its channel was deleted' as failure
+  select s.request_id, s.counted_as, 'its channel was deleted' as failure
   from sends s
   where s.finished_at is null and s.status = 'queued'
     and s.channel_id = any(array(
@@ -919,16 +1036,21 @@ chosen as materialized (
   order by s.request_id
   limit $1
   for no key update of s skip locked),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
     claimed_at = null, claim_id = null,
-    change_number = s.change_number + 1
+    change_number = s.change_number + 1,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          'failed', s.delivery, chosen.failure, s.attempt_record, null)
+      else s.counted_as end
   from chosen
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -949,8 +1071,55 @@ announced as (
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
-  where (select exists (select from endpoints)))
+  where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4)
 select request_id as "requestId", failure as reason from written;
+
+-- failures_of_all: Counts all sends that went wrong by reason and code.
+-- $1: the hours; $2: how many.
+select state, reason, code, sum(sends)::int as sends
+from (
+  select state, reason, code, sends
+  from failure_counts
+  where hour = any($1::timestamptz[])
+    and channel_id = '00000000-0000-0000-0000-000000000000'
+  union all
+  select split_part(counted_as, '/', 1),
+         split_part(counted_as, '/', 2),
+         coalesce(substring(counted_as from '^[^/]*/[^/]*/(.*)$'), ''), change
+  from send_count_changes
+  where hour = any($1::timestamptz[])
+    and true
+    and split_part(counted_as, '/', 1) in ('failed', 'uncertain', 'undelivered')) f
+group by state, reason, code having sum(sends) > 0
+order by sum(sends) desc, state, reason, code limit $2;
+
+-- failures_of_some: Counts the sends of an account or a channel that went wrong by reason and code.
+-- $1: the hours; $2: account or channel; $3: its id; $4: how many.
+select state, reason, code, sum(sends)::int as sends
+from (
+  select state, reason, code, sends
+  from failure_counts
+  where hour = any($1::timestamptz[])
+    and channel_id = any(case $2 when 'channel' then array[$3::uuid]
+                       else array(select id from channels where account_id = $3) end)
+  union all
+  select split_part(counted_as, '/', 1),
+         split_part(counted_as, '/', 2),
+         coalesce(substring(counted_as from '^[^/]*/[^/]*/(.*)$'), ''), change
+  from send_count_changes
+  where hour = any($1::timestamptz[])
+    and channel_id = any(case $2 when 'channel' then array[$3::uuid]
+                       else array(select id from channels where account_id = $3) end)
+    and split_part(counted_as, '/', 1) in ('failed', 'uncertain', 'undelivered')) f
+group by state, reason, code having sum(sends) > 0
+order by sum(sends) desc, state, reason, code limit $4;
 
 -- find_callers: Finds the accounts and permissions of API keys by their hashes.
 select encode(k.hash, 'hex') as hash, k.id as "keyId", k.display_prefix as "keyPrefix",
@@ -1024,6 +1193,55 @@ from (
   left join send_events e on e.request_id = found."requestId"
 order by e.id;
 
+-- fold_counts: Adds a page of the changes that statements have appended to the counters.
+with
+-- The changes, which leave their table.
+taken as (
+  delete from send_count_changes
+  where ctid = any(array(select ctid from send_count_changes limit $1))
+  returning hour, channel_id, account_id, counted_as, change),
+-- Each for its channel, and for all.
+changes as materialized (
+  select hour, whose.channel_id, whose.account_id,
+         split_part(counted_as, '/', 1) as state,
+         split_part(counted_as, '/', 2) as reason,
+         coalesce(substring(counted_as from '^[^/]*/[^/]*/(.*)$'), '') as code, change
+  from taken cross join lateral (values
+    (taken.channel_id, taken.account_id),
+    ('00000000-0000-0000-0000-000000000000'::uuid, '00000000-0000-0000-0000-000000000000'::uuid)
+  ) whose (channel_id, account_id)),
+-- By state.
+by_state as (
+  insert into send_counts as c (
+    hour, channel_id, account_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled)
+  select hour, channel_id, account_id,
+         coalesce(sum(change) filter (where state = 'accepted'), 0),
+         coalesce(sum(change) filter (where state = 'sent'), 0),
+         coalesce(sum(change) filter (where state = 'delivered'), 0),
+         coalesce(sum(change) filter (where state = 'read'), 0),
+         coalesce(sum(change) filter (where state = 'undelivered'), 0),
+         coalesce(sum(change) filter (where state = 'failed'), 0),
+         coalesce(sum(change) filter (where state = 'uncertain'), 0),
+         coalesce(sum(change) filter (where state = 'canceled'), 0)
+  from changes group by hour, channel_id, account_id
+  on conflict (hour, channel_id) do update set
+    accepted = c.accepted + excluded.accepted,
+    sent = c.sent + excluded.sent,
+    delivered = c.delivered + excluded.delivered,
+    read = c.read + excluded.read,
+    undelivered = c.undelivered + excluded.undelivered,
+    failed = c.failed + excluded.failed,
+    uncertain = c.uncertain + excluded.uncertain,
+    canceled = c.canceled + excluded.canceled),
+-- By reason and code.
+by_reason as (
+  insert into failure_counts as c (hour, channel_id, account_id, state, reason, code, sends)
+  select hour, channel_id, account_id, state, reason, code, sum(change)
+  from changes where state in ('failed', 'uncertain', 'undelivered')
+  group by hour, channel_id, account_id, state, reason, code
+  on conflict (hour, channel_id, state, reason, code) do update set sends = c.sends + excluded.sends)
+select count(*)::int as folded from taken;
+
 -- forget_dead_workers: Removes dead workers whose claims have been given up.
 delete from workers where name = any($1) and alive_until < clock_timestamp();
 
@@ -1037,7 +1255,7 @@ given_up as materialized (
 -- The claims that are still lost, with the attempt from the send's row. Locked in the order of ids.
 attempted as materialized (
   select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, s.contact_type, s.receipt_keys,
-         s.pending_receipts, g.*
+         s.pending_receipts, s.counted_as, g.*
   from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
   where s.request_id = any(array(select "requestId" from given_up))
     and s.status = 'sending' and s.claim_id = g."claimId" and (s.conversation_id is not null) = g."mayHaveCalled"
@@ -1097,6 +1315,7 @@ effects as materialized (
   select *, bool_or(confirms) over every as confirmed,
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
+         array_agg(fields->>'providerCode') filter (where raises) over every as new_codes,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
          count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
          lead(ord) over (partition by request_id order by ord) is null as is_last
@@ -1104,7 +1323,8 @@ effects as materialized (
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
 -- The same, once for each send.
 changes as materialized (
-  select *, new_states[cardinality(new_states)] as new_state, new_ids[1] as new_id
+  select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
+         new_ids[1] as new_id
   from effects where is_last and new_keys is not null),
 -- Their events. One that doesn't raise the delivery state is recorded as another receipt.
 receipt_events as (
@@ -1121,11 +1341,11 @@ receipt_events as (
   order by r.request_id, r.ord),
 -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
 ended as materialized (
-  select a.request_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.reason, a."delayMs",
+  select a.request_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.reason, a."delayMs",
          a."mayHaveCalled" and c.confirmed is not true as "staysInRow", a."mayHaveCalled",
          case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
   from attempted a left join changes c using (request_id)),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = e.status, losses = s.losses + 1,
@@ -1141,11 +1361,18 @@ written as (
     delivery_at = case when c.new_state is not null then c.at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
     change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int
+        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          e.status, c.new_state,
+          case when e.status in ('failed', 'uncertain') then e.reason end,
+          s.attempt_record, c.new_code)
+      else s.counted_as end
   from ended e left join changes c using (request_id)
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, e.counted_as as counted_before,
     s.next_attempt_at, e.confirms,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
@@ -1179,6 +1406,13 @@ announced as (
       from ended e where e.status <> 'queued' and not e.confirms) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4),
 -- The attempts that are no longer in their rows.
 removed as (
   select e.*, null::json as record, w.next_attempt_at,
@@ -1499,21 +1733,25 @@ ordered as (
          "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
--- In the order in which they were given.
+-- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
     message_type, message, flow_id, close_conversation, lane, behind, overflow,
-    expires_at, traceparent, send_at, reference)
+    expires_at, traceparent, send_at, reference, counted_as)
   select
     "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
     contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
     behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-    traceparent, "sendAt", reference
-  from ordered
-  order by ordinality
+    traceparent, "sendAt", reference, 'waiting'
+  from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-    behind is not null as "isBehind", accepted_at),
+    behind is not null as "isBehind", account_id, channel_id, accepted_at),
+-- The counters.
+counted_accepts as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
+  from recorded group by 1, 2, 3),
 -- Those that do.
 scheduled as (
   insert into scheduled_sends (
@@ -1526,7 +1764,7 @@ scheduled as (
     traceparent, "sendAt", reference
   from admitted where "isLater"
   order by ordinality
-  returning request_id, null::uuid, false, accepted_at)
+  returning request_id, null::uuid, false, account_id, channel_id, accepted_at)
 select "requestId", "overflowOf", "isBehind"
 from (select * from recorded union all select * from scheduled) accepted
 where case when clock_timestamp() < $5::timestamptz and accepted_at is not null then true else too_late() end;
@@ -1587,63 +1825,76 @@ ordered as (
          "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
--- In the order in which they were given.
+-- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
     message_type, message, flow_id, close_conversation, lane, behind, overflow,
-    expires_at, traceparent, send_at, reference)
+    expires_at, traceparent, send_at, reference, counted_as)
   select
     "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
     contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
     behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-    traceparent, "sendAt", reference
-  from ordered
-  order by ordinality
+    traceparent, "sendAt", reference, 'waiting'
+  from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-    behind is not null as "isBehind", accepted_at)
+    behind is not null as "isBehind", account_id, channel_id, accepted_at),
+-- The counters.
+counted_accepts as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
+  from recorded group by 1, 2, 3)
 select "requestId", "overflowOf", "isBehind"
 from recorded join given using ("requestId")
 where given.idempotency is null
    or case when clock_timestamp() < given."recordBy" and recorded.accepted_at is not null then true else too_late() end;
 
 -- insert_send: Accepts a single send without an Idempotency-Key.
-insert into sends (
-  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-  message_type, message, flow_id, close_conversation, lane, behind, overflow,
-  expires_at, traceparent, send_at, reference)
-select
-  "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-  contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
-  behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-  traceparent, "sendAt", reference
-from (
-  -- The send before it in its lane, and whether it goes to the overflow.
-  select given.*,
-         (select request_id from sends s
-          where s.lane = given.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
-          order by seq desc limit 1) as behind,
-         (exists (select from sends
-                  where account_id = "accountId" and channel_id = "channelId"
-                    and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-                  offset 15)
-          or exists (select from sends
-                     where account_id = "accountId"
-                       and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-                     offset 99)) as overflow
+with
+-- The sends, in the order in which they were given.
+recorded as (
+  insert into sends (
+    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+    message_type, message, flow_id, close_conversation, lane, behind, overflow,
+    expires_at, traceparent, send_at, reference, counted_as)
+  select
+    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+    contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
+    behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
+    traceparent, "sendAt", reference, 'waiting'
   from (
-    -- The send, if it is in time, and its lane.
-    select fields.*,
-           case ordering when 'contact' then
-             hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
-    from jsonb_to_record($1) as fields (
-      "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
-      "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
-      "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-      "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)
-    where clock_timestamp() < "recordBy") given) ordered
-returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-  behind is not null as "isBehind";
+    -- The send before it in its lane, and whether it goes to the overflow.
+    select given.*,
+           (select request_id from sends s
+            where s.lane = given.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
+            order by seq desc limit 1) as behind,
+           (exists (select from sends
+                    where account_id = "accountId" and channel_id = "channelId"
+                      and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+                    offset 15)
+            or exists (select from sends
+                       where account_id = "accountId"
+                         and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+                       offset 99)) as overflow
+    from (
+      -- The send, if it is in time, and its lane.
+      select fields.*,
+             case ordering when 'contact' then
+               hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
+      from jsonb_to_record($1) as fields (
+        "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
+        "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
+        "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
+        "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)
+      where clock_timestamp() < "recordBy") given) ordered
+  returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+    behind is not null as "isBehind", account_id, channel_id, accepted_at),
+-- The counters.
+counted_accepts as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
+  from recorded group by 1, 2, 3)
+select "requestId", "overflowOf", "isBehind" from recorded;
 
 -- insert_send_with_media: Accepts a single send with its media.
 with
@@ -1701,21 +1952,25 @@ ordered as (
          "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
--- In the order in which they were given.
+-- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
     message_type, message, flow_id, close_conversation, lane, behind, overflow,
-    expires_at, traceparent, send_at, reference)
+    expires_at, traceparent, send_at, reference, counted_as)
   select
     "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
     contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
     behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-    traceparent, "sendAt", reference
-  from ordered
-  order by ordinality
+    traceparent, "sendAt", reference, 'waiting'
+  from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-    behind is not null as "isBehind", accepted_at),
+    behind is not null as "isBehind", account_id, channel_id, accepted_at),
+-- The counters.
+counted_accepts as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
+  from recorded group by 1, 2, 3),
 -- $2 is the content of the media.
 stored as (
   insert into media (request_id, content) select "requestId", $2 from recorded)
@@ -1764,20 +2019,27 @@ ordered as (
                      order by seq desc limit 1)) end as behind,
          "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
-  from counted)
-insert into sends (
-  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-  message_type, message, flow_id, close_conversation, lane, behind, overflow,
-  expires_at, traceparent, send_at, reference)
-select
-  "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-  contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
-  behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-  traceparent, "sendAt", reference
-from ordered
-order by ordinality
-returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-  behind is not null as "isBehind";
+  from counted),
+-- The sends, in the order in which they were given.
+recorded as (
+  insert into sends (
+    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+    message_type, message, flow_id, close_conversation, lane, behind, overflow,
+    expires_at, traceparent, send_at, reference, counted_as)
+  select
+    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+    contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
+    behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
+    traceparent, "sendAt", reference, 'waiting'
+  from ordered order by ordinality
+  returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+    behind is not null as "isBehind", account_id, channel_id, accepted_at),
+-- The counters.
+counted_accepts as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
+  from recorded group by 1, 2, 3)
+select "requestId", "overflowOf", "isBehind" from recorded;
 
 -- list_suppressions: Lists an account's entries page by page, oldest first.
 -- $1: the account; $2: after this entry; $3: how many.
@@ -1790,6 +2052,9 @@ order by e.id limit $3;
 
 -- lock_channels: Locks the channels whose permits are about to be granted.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
+
+-- lock_counters: Lets one process at a time add changes to the counters.
+select pg_try_advisory_xact_lock(7091500213) as "isFree";
 
 -- lock_moving: Lets one process at a time move scheduled sends.
 select pg_try_advisory_xact_lock(7091500212) as "isFree";
@@ -2222,17 +2487,22 @@ same_event as (
 -- Messages that the sandbox stored for an erased send meanwhile.
 erased_messages as (
   delete from sandbox_messages m using found s where m.request_id = s.request_id and s.contact_value = 'erased'),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = $5, attempt_record = found.record, finished_at = found.ended_at,
     provider_message_id = found.message_id, failure = found.reason,
     claimed_at = found.started_at,
-    change_number = s.change_number + 1
+    change_number = s.change_number + 1,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          $5, s.delivery, found.reason, found.record, null)
+      else s.counted_as end
   from found
   where s.request_id = found.request_id and found.is_settled
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, found.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then found.record->>'providerCode' end as provider_code,
@@ -2253,6 +2523,13 @@ announced as (
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4),
 -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
 moved as (
   select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
@@ -2295,14 +2572,15 @@ outcomes as materialized (
      "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),
 -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
 ended as materialized (
-  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at,
+  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, s.counted_as,
+         clock_timestamp() as ended_at,
          o.*
   from sends s join outcomes o on o."requestId" = s.request_id
   where s.request_id = any(array(select "requestId" from outcomes))
     and s.status = 'sending' and s.claim_id = o."claimId" and s.pending_receipts is null
   order by s.request_id
   for no key update of s),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = e.status,
@@ -2315,12 +2593,19 @@ written as (
     attempt_record = case when e.status <> 'queued' then e.record end,
     failure = case when e.status in ('failed', 'uncertain') then e.reason end,
     provider_message_id = e.record->>'providerMessageId',
-    change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
+    change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          e.status, s.delivery,
+          case when e.status in ('failed', 'uncertain') then e.reason end,
+          case when e.status <> 'queued' then e.record end, null)
+      else s.counted_as end
   from ended e
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, e.counted_as as counted_before,
+    s.next_attempt_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, e.ended_at) as retried_at,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -2342,6 +2627,13 @@ announced as (
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4),
 -- The attempts that are no longer in their rows.
 retried as (
   select e.*, null::json as loss, w.retried_at,
@@ -2415,7 +2707,8 @@ outcomes as materialized (
      "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),
 -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
 attempted as materialized (
-  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at,
+  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, s.counted_as,
+         clock_timestamp() as ended_at,
          s.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts, o.*
   from sends s join outcomes o on o."requestId" = s.request_id
   where s.request_id = any(array(select "requestId" from outcomes))
@@ -2477,6 +2770,7 @@ effects as materialized (
   select *, bool_or(confirms) over every as confirmed,
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
+         array_agg(fields->>'providerCode') filter (where raises) over every as new_codes,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
          count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
          lead(ord) over (partition by request_id order by ord) is null as is_last
@@ -2484,7 +2778,8 @@ effects as materialized (
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
 -- The same, once for each send.
 changes as materialized (
-  select *, new_states[cardinality(new_states)] as new_state, new_ids[1] as new_id
+  select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
+         new_ids[1] as new_id
   from effects where is_last and new_keys is not null),
 -- Their events. One that doesn't raise the delivery state is recorded as another receipt.
 receipt_events as (
@@ -2501,11 +2796,11 @@ receipt_events as (
   order by r.request_id, r.ord),
 -- As decided, unless a receipt says that the provider has it.
 ended as materialized (
-  select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.record, a.reason, a."delayMs",
-         a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
+  select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.record, a.reason,
+         a."delayMs", a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
          case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
   from attempted a left join changes c using (request_id)),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = e.status,
@@ -2522,12 +2817,19 @@ written as (
     delivery_at = case when c.new_state is not null then c.at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
     change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int
+        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          e.status, c.new_state,
+          case when e.status in ('failed', 'uncertain') then e.reason end,
+          case when e.status <> 'queued' then e.record end, c.new_code)
+      else s.counted_as end
   from ended e left join changes c using (request_id)
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, e.counted_as as counted_before,
+    s.next_attempt_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, e.ended_at) as retried_at,
     e.confirms,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
@@ -2562,6 +2864,13 @@ announced as (
       from ended e where e.status <> 'queued' and not e.confirms) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4),
 -- The attempts that are no longer in their rows.
 retried as (
   select e.*, null::json as loss, w.retried_at,
@@ -2654,7 +2963,7 @@ moment as materialized (
 received as materialized (
   select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
          s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
-         s.delivery, s.delivery_at, s.provider_message_id as known_id,
+         s.counted_as, s.delivery, s.delivery_at, s.provider_message_id as known_id,
          left(md5(json_build_array(
            s.fields->>'providerStatus', s.fields->>'providerCode',
            coalesce(s.fields->>'providerMessageId', s.attempts_before_replay::text))::text), 12) as key,
@@ -2719,6 +3028,7 @@ effects as materialized (
   select *, bool_or(confirms) over every as confirmed,
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
+         array_agg(fields->>'providerCode') filter (where raises) over every as new_codes,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
          count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
          lead(ord) over (partition by request_id order by ord) is null as is_last
@@ -2726,7 +3036,8 @@ effects as materialized (
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
 -- The same, once for each send.
 changes as materialized (
-  select *, new_states[cardinality(new_states)] as new_state, new_ids[1] as new_id
+  select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
+         new_ids[1] as new_id
   from effects where is_last and new_keys is not null),
 -- Their events. One that doesn't raise the delivery state is recorded as another receipt.
 receipt_events as (
@@ -2779,7 +3090,7 @@ ends as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = case when c.confirmed then 'sent' else c.status end,
@@ -2793,11 +3104,18 @@ written as (
     delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
     change_number = s.change_number + case when c.confirmed then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int
+        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int,
+    counted_as = case when s.counted_as is not null and (c.confirmed or c.new_state is not null) then
+        counted_as(
+          case when c.confirmed then 'sent' else c.status end,
+          coalesce(c.new_state, c.delivery), case when not c.confirmed then c.failure end,
+          case when not c.confirmed then c.attempt_record end, c.new_code)
+      else s.counted_as end
   from changes c
   where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, c.counted_as as counted_before,
     c.confirmed and c.status = 'queued' as ends_now,
     c.confirmed or c.new_state is not null or c.complaints > 0 as is_changed,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
@@ -2829,6 +3147,13 @@ announced as (
       where made.type is not null) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4),
 -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
 endpoints_of_all as (
   select array_agg(distinct endpoint_id) as endpoint_ids
@@ -3101,7 +3426,7 @@ checked as (
     limit 1), false)),
 -- When each falls due, and its last attempt.
 due as (
-  select s.request_id, s.channel_id,
+  select s.request_id, s.channel_id, s.counted_as,
          s.attempt, s.worker,
          case when not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
              select true from send_events e
@@ -3134,7 +3459,7 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = 'queued', finished_at = null, failure = null,
@@ -3143,11 +3468,16 @@ written as (
     provider_message_id = null,
     expires_at = case when channels.expire_after_seconds is not null then
         due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end,
-    change_number = s.change_number + 1
+    change_number = s.change_number + 1,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          'queued', s.delivery, null, null, null)
+      else s.counted_as end
   from due join channels on channels.id = due.channel_id
   where s.request_id = due.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, due.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.replayed' as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -3167,7 +3497,14 @@ announced as (
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
-  where (select exists (select from endpoints)))
+  where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4)
 select seq from written;
 
 -- replay_sends: Queues a page of a set of failed or uncertain sends again.
@@ -3234,7 +3571,7 @@ checked as (
     limit 1), false)),
 -- When each falls due, and its last attempt.
 due as (
-  select s.request_id, s.channel_id,
+  select s.request_id, s.channel_id, s.counted_as,
          s.attempt, s.worker,
          case when not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
              select true from send_events e
@@ -3267,7 +3604,7 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- The sends' next states, counted.
+-- The sends' next states, numbered.
 written as (
   update sends s set
     status = 'queued', finished_at = null, failure = null,
@@ -3276,11 +3613,16 @@ written as (
     provider_message_id = null,
     expires_at = case when channels.expire_after_seconds is not null then
         due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end,
-    change_number = s.change_number + 1
+    change_number = s.change_number + 1,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          'queued', s.delivery, null, null, null)
+      else s.counted_as end
   from due join channels on channels.id = due.channel_id
   where s.request_id = due.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
+    s.account_id, s.channel_id, s.accepted_at, s.counted_as, due.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.replayed' as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -3300,7 +3642,14 @@ announced as (
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
-  where (select exists (select from endpoints)))
+  where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4)
 -- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from written)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
@@ -3657,6 +4006,13 @@ with trimmed as (
   where t.id = old.id returning 1)
 select count(*)::int as trimmed from trimmed;
 
+-- trim_failure_counts: Deletes a page of counters past their retention.
+with trimmed as (
+  delete from failure_counts where ctid = any(array(
+    select ctid from failure_counts where hour < now() - $1::interval
+    order by hour limit $2 for update skip locked)) returning 1)
+select count(*)::int as trimmed from trimmed;
+
 -- trim_idempotency_keys: Deletes a page of rows past their retention.
 with trimmed as (
   delete from idempotency_keys t using (
@@ -3717,6 +4073,13 @@ with trimmed as (
                || '00000000000000000000')::uuid
     order by request_id limit $2 for update skip locked) old
   where t.request_id = old.request_id returning 1)
+select count(*)::int as trimmed from trimmed;
+
+-- trim_send_counts: Deletes a page of counters past their retention.
+with trimmed as (
+  delete from send_counts where ctid = any(array(
+    select ctid from send_counts where hour < now() - $1::interval
+    order by hour limit $2 for update skip locked)) returning 1)
 select count(*)::int as trimmed from trimmed;
 
 -- trim_sends: Deletes a page of finished sends past their retention, with all that belongs to them.

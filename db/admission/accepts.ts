@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { addChecks } from '../claim-rule.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { countAccepts } from '../counters/counted-as.ts'
 import { isUnfinished } from '../lane-rule.ts'
 import { media } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -50,20 +51,31 @@ export const returned = sqlText`
   request_id as "requestId", ${overflowOf('sends')} as "overflowOf",
   behind is not null as "isBehind"`
 
-/** SQL that inserts sends; continue with `from`. */
-const insertSendsFrom = sqlText`
-  insert into sends (
-    ${columnNames})
-  select
-    ${columnValues}`
+/** What of the sends the counters and a check of the deadline need. */
+export const alsoReturned = 'account_id, channel_id, accepted_at'
+
+/** SQL of CTEs that insert sends, as `recorded`, and count them. @param from SQL of a relation, in its order. */
+export const recordingFrom = (from: string) => sqlText`
+  -- The sends, in the order in which they were given.
+  recorded as (
+    insert into sends (
+      ${columnNames}, counted_as)
+    select
+      ${columnValues}, 'waiting'
+    from ${from}
+    returning ${returned}, ${alsoReturned}),
+  ${countAccepts('recorded')}`
+
+const theirResult = 'select "requestId", "overflowOf", "isBehind" from recorded'
 
 /** For a single send without an Idempotency-Key, where the statement for many would spend most of its time on starting. */
 const insertOneStatement = prepared<RecordedSend>(
   'insert_send',
   'Accepts a single send without an Idempotency-Key.',
   sqlText`
-    ${insertSendsFrom}
-    from (
+    with
+    ${recordingFrom(sqlText`
+      (
       -- The send before it in its lane, and whether it goes to the overflow.
       select given.*,
              ${lastOf('given.lane')} as behind,
@@ -74,8 +86,8 @@ const insertOneStatement = prepared<RecordedSend>(
                ${lane} as lane
         from jsonb_to_record($1) as fields (
           ${fieldsAndTypes})
-        where ${isInTime}) given) ordered
-    returning ${returned}`,
+        where ${isInTime}) given) ordered`)}
+    ${theirResult}`,
 )
 
 /** SQL of the CTE `given`. */
@@ -119,11 +131,9 @@ const insertStatement = prepared<RecordedSend>(
   sqlText`
     with
     ${givenAndUsed},
-    ${ordered('given')}
-    ${insertSendsFrom}
-    from ordered
-    order by ordinality
-    returning ${returned}`,
+    ${ordered('given')},
+    ${recordingFrom('ordered order by ordinality')}
+    ${theirResult}`,
 )
 
 /**
@@ -151,12 +161,7 @@ const recording = sqlText`
   ${givenAndUsed},
   ${admitted},
   ${ordered('admitted')},
-  -- In the order in which they were given.
-  recorded as (
-    ${insertSendsFrom}
-    from ordered
-    order by ordinality
-    returning ${returned}, accepted_at)`
+  ${recordingFrom('ordered order by ordinality')}`
 
 /**
  * Checks the deadline again, because inserting a key may have waited for another transaction. The condition refers to

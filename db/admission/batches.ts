@@ -1,17 +1,10 @@
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { isTooLate } from '../errors.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { ordered, type RecordedSend, returned } from './accepts.ts'
+import { alsoReturned, ordered, type RecordedSend, recordingFrom } from './accepts.ts'
 import { copyMedia } from './copy-media.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
-import {
-  columnNames,
-  columnValues,
-  fieldsAndTypes,
-  type NewSend,
-  scheduledColumnNames,
-  scheduledColumnValues,
-} from './new-send.ts'
+import { fieldsAndTypes, type NewSend, scheduledColumnNames, scheduledColumnValues } from './new-send.ts'
 import { quotaUsed } from './quota.ts'
 import { orTooLate, toBeCommittedBy } from './record-by.ts'
 
@@ -68,15 +61,7 @@ const insertStatement = prepared<RecordedSend>(
     sent_now as (
       select * from admitted where not "isLater"),
     ${ordered('sent_now')},
-    -- In the order in which they were given.
-    recorded as (
-      insert into sends (
-        ${columnNames})
-      select
-        ${columnValues}
-      from ordered
-      order by ordinality
-      returning ${returned}, accepted_at),
+    ${recordingFrom('ordered order by ordinality')},
     -- Those that do.
     scheduled as (
       insert into scheduled_sends (
@@ -85,7 +70,7 @@ const insertStatement = prepared<RecordedSend>(
         ${scheduledColumnValues}
       from admitted where "isLater"
       order by ordinality
-      returning request_id, null::uuid, false, accepted_at)
+      returning request_id, null::uuid, false, ${alsoReturned})
     select "requestId", "overflowOf", "isBehind"
     from (select * from recorded union all select * from scheduled) accepted
     where ${orTooLate('clock_timestamp() < $5::timestamptz and accepted_at is not null')}`,

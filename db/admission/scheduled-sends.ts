@@ -9,7 +9,7 @@ const moverLock = 7_091_500_212
 
 /**
  * SQL that moves scheduled sends to `sends`, as if they were accepted now: into their lanes, with their accounts' quotas and the
- * present settings of their channels.
+ * present settings of their channels. Triggers count a scheduled send until it leaves its table, and then like one accepted now.
  *
  * @param chosen SQL of rows of scheduled sends, locked.
  */

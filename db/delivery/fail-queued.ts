@@ -38,7 +38,7 @@ export function failQueued(
       with
       -- The sends, locked, and why they fail.
       chosen as materialized (
-        select s.request_id, ${failure} as failure
+        select s.request_id, s.counted_as, ${failure} as failure
         from sends s${join}
         where s.finished_at is null and s.status = 'queued'
           and ${which}
@@ -56,6 +56,7 @@ export function failQueued(
         from: 'chosen',
         where: 's.request_id = chosen.request_id',
         changes: oneChange(),
+        counted: { before: 'chosen.counted_as' },
         returning: ['s.failure'],
       })}
       select request_id as "requestId", failure as reason from written`,

@@ -74,6 +74,7 @@ const lateStatement = prepared<SettledLate>(
       from: 'found',
       where: 's.request_id = found.request_id and found.is_settled',
       changes: oneChange(undefined, "found.record->>'providerCode'"),
+      counted: { before: 'found.counted_as' },
     })},
     -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
     moved as (

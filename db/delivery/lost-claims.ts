@@ -93,7 +93,7 @@ const giveUpStatement = prepared<GivenUpRow>(
     -- The claims that are still lost, with the attempt from the send's row. Locked in the order of ids.
     attempted as materialized (
       select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, s.contact_type, s.receipt_keys,
-             s.pending_receipts, g.*
+             s.pending_receipts, s.counted_as, g.*
       from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
       where ${isOneOf('s.request_id', 'given_up')}
         and s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
@@ -103,7 +103,7 @@ const giveUpStatement = prepared<GivenUpRow>(
     ${applyingReceipts(sentByLoss, 'null')},
     -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
     ended as materialized (
-      select a.request_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.reason, a."delayMs",
+      select a.request_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.reason, a."delayMs",
              a."mayHaveCalled" and c.confirmed is not true as "staysInRow", a."mayHaveCalled",
              case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
       from attempted a left join changes c using (request_id)),
@@ -126,6 +126,7 @@ const giveUpStatement = prepared<GivenUpRow>(
       from: 'ended e left join changes c using (request_id)',
       where: 's.request_id = e.request_id',
       changes: endAndReceiptChanges('null'),
+      counted: { before: 'e.counted_as', reportedCode: 'c.new_code' },
       returning: ['s.next_attempt_at, e.confirms'],
     })},
     -- The attempts that are no longer in their rows.

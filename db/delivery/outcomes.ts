@@ -83,8 +83,9 @@ const recording = ({ ended, set, from, changes, receipts }: Parts) => sqlText`
       from,
       where: 's.request_id = e.request_id',
       changes,
+      counted: { before: 'e.counted_as', ...(receipts && { reportedCode: 'c.new_code' }) },
       returning: [
-        's.next_attempt_at, s.accepted_at, s.send_at, s.finished_at',
+        's.next_attempt_at, s.send_at, s.finished_at',
         'greatest(s.next_attempt_at, e.ended_at) as retried_at',
         ...(receipts ? ['e.confirms'] : []),
       ],
@@ -143,7 +144,8 @@ interface Parts {
 
 /** SQL of the outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids. */
 const attempts = (columns: string, which: string) => sqlText`
-  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at,
+  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, s.counted_as,
+         clock_timestamp() as ended_at,
          ${columns}
   from sends s join outcomes o on o."requestId" = s.request_id
   where ${isOneOf('s.request_id', 'outcomes')}
@@ -179,8 +181,8 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
       ${applyingReceipts(sentByOutcome, "s.record->>'providerMessageId'")},
       -- As decided, unless a receipt says that the provider has it.
       ended as materialized (
-        select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.record, a.reason, a."delayMs",
-               a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
+        select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.record, a.reason,
+               a."delayMs", a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
                case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
         from attempted a left join changes c using (request_id))`,
     set: {

@@ -55,7 +55,7 @@ const endStatement = prepared<CanceledSend>(
     with
     -- How each ends.
     ended as (
-      select s.request_id,
+      select s.request_id, s.counted_as,
              case when ${mayHaveGotThrough}
                   then 'uncertain' else 'canceled' end as status
       from sends s where ${isGiven('s.request_id')}),
@@ -71,6 +71,7 @@ const endStatement = prepared<CanceledSend>(
       from: 'ended',
       where: `s.request_id = ended.request_id and ${isGiven('s.request_id')} and s.status = 'queued'`,
       changes: oneChange(),
+      counted: { before: 'ended.counted_as' },
     })}
     select request_id as "requestId", status, ${theirEndpoints} from written`,
 )

@@ -45,7 +45,7 @@ export const replaying = (chosen: string, before: string) => sqlText`
     ${addChecks('chosen')}),
   -- When each falls due, and its last attempt.
   due as (
-    select s.request_id, s.channel_id,
+    select s.request_id, s.channel_id, s.counted_as,
            ${attemptInRow},
            clock_timestamp() as replayed_at,
            clock_timestamp() + (${before} + row_number() over (order by seq) - 1)
@@ -79,6 +79,7 @@ export const replaying = (chosen: string, before: string) => sqlText`
     from: 'due join channels on channels.id = due.channel_id',
     where: 's.request_id = due.request_id',
     changes: oneChange("'message.replayed'"),
+    counted: { before: 'due.counted_as' },
   })}`
 
 // Waits for a concurrent replay of the same send, to see its result.

@@ -135,6 +135,23 @@ const trimRefusedStatement = trimPage(
     select request_id from refused_requests where ${madeBefore('request_id')}
     order by request_id limit $2 for update`,
 )
+/** So long after their hour counters are kept: they hold nothing personal. */
+const countersKept = '400 days'
+
+const trimCounters = (table: string) =>
+  prepared<{ trimmed: number }>(
+    `trim_${table}`,
+    'Deletes a page of counters past their retention.',
+    sqlText`
+      with trimmed as (
+        delete from ${table} where ctid = any(array(
+          select ctid from ${table} where hour < now() - $1::interval
+          order by hour limit $2 for update skip locked)) returning 1)
+      select count(*)::int as trimmed from trimmed`,
+  )
+
+const trimCountsStatement = trimCounters('send_counts')
+const trimFailuresStatement = trimCounters('failure_counts')
 
 type Trim = (db: Database, limit: number) => Promise<number>
 
@@ -163,6 +180,8 @@ export function retentionTrims(kept: {
     orphanedCallbacks: trim(trimOrphanedCallbacksStatement, `${kept.days} days`),
     audit: trim(trimAuditStatement, `${kept.auditDays} days`),
     refusedRequests: trim(trimRefusedStatement, `${refusedKeptHours} hours`),
+    counters: trim(trimCountsStatement, countersKept),
+    failureCounters: trim(trimFailuresStatement, countersKept),
     idempotencyKeys: trim(trimKeysStatement, `${idempotencyKeptHours} hours`),
   }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { audit } from '../../db/schema.ts'
 import { createAdminApp } from '../../src/admin/app.ts'
 import { factory } from '../../src/admin/context.ts'
 import { allow, refuseRoutesWithoutRole, routesOf } from '../../src/admin/people/allow.ts'
@@ -112,12 +113,19 @@ describe('support', () => {
     const everything = async () => [await dumpDatabase(service), await dumpRedis(service)]
     const before = await everything()
     for (const { method, path } of forOperators) {
-      service.logs.length = 0
       const { status, text } = await send(method === 'ALL' ? 'POST' : method, path, support)
       expect(status, `${method} ${path}`).toBe(403)
       expect(text).toContain('Only operators may do this.')
-      const refusals = service.logs.filter(({ event }) => event === 'admin_refused')
-      expect(refusals).toMatchObject([{ by: 'Ann', role: 'support', address: '127.0.0.1' }])
+      expect(await service.runtime.db.delete(audit).returning()).toMatchObject([
+        {
+          by: 'Ann',
+          via: 'page',
+          address: '127.0.0.1',
+          action: 'page.refused',
+          target: expect.stringContaining(' '),
+          details: { role: 'support' },
+        },
+      ])
     }
     expect(await everything()).toEqual(before)
   })

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OnUncertain } from '../../src/core/outcome.ts'
+import { miscountsOf } from '../support/counted.ts'
 import { groupBy } from '../support/group-by.ts'
 import { between, type Random } from '../support/random.ts'
 import type { ProviderCall } from './behaviours.ts'
@@ -44,6 +45,8 @@ export interface Phase {
   /** Creates another channel with the same provider and ledgers. */
   openChannel(onUncertain: OnUncertain): Promise<string>
   rows(): Promise<PhaseRow[]>
+  /** How the counters differ from a count of its sends, as text. */
+  miscounts(): Promise<string[]>
 }
 
 export interface InFlight {
@@ -100,6 +103,7 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
     newSend,
     openChannel,
     rows: () => readRows(world, channelIds),
+    miscounts: () => miscountsOf(world.db, channelIds),
   }
 }
 

@@ -106,6 +106,7 @@ async function strike(world: World, fault: Fault, options: RunOptions): Promise<
 
 async function resultOf({ fault, phase, stoodStillMs }: Struck, scale: Scale): Promise<Result> {
   const rows = await phase.rows()
+  const miscounts = await phase.miscounts()
   const comparison = compare(phase, rows)
   const findings: Findings = {
     rows,
@@ -130,6 +131,7 @@ async function resultOf({ fault, phase, stoodStillMs }: Struck, scale: Scale): P
       ...doubled.map(({ requestId, what }) => `doubled: ${requestId}: ${what}`),
       ...contradicted.map(({ requestId, what }) => `contradicted: ${requestId}: ${what}`),
       ...violationsOf(failed, 'nothing here makes a send fail'),
+      ...miscounts.map((what) => `counters: ${what}`),
       ...neverAccepted.map(({ key, answers }) => `${key} never got a 202, but ${answers.at(-1)?.status}`),
       ...phase.violations,
       ...fault.reach(phase, findings, scale),

@@ -1,6 +1,7 @@
 import { failSendsOfDeletedChannels } from '../../db/accounts/deleted-channels.ts'
 import { releaseLostClaims } from '../../db/callbacks/endpoint-claims.ts'
 import type { Database } from '../../db/client.ts'
+import { foldCounts } from '../../db/counters/fold.ts'
 import { expireSends } from '../../db/delivery/expiry.ts'
 import type { FailedSend } from '../../db/delivery/fail-queued.ts'
 import { findDeadWorkers, forgetDeadWorkers, type Sweeper } from '../../db/delivery/leases.ts'
@@ -22,10 +23,12 @@ import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
 const minuteMs = 60_000
 export const pageSize = 500
+/** Changes of counters are short, and one statement may append some hundred. */
+const foldedAtOnce = 10_000
 
 /**
  * The maintenance besides deliveries: gives up the claims of dead workers, fails sends that have expired, whose channel was
- * deleted or whose contact is suppressed, and removes old data. Every worker does all of it, and skips rows that another one is changing.
+ * deleted or whose contact is suppressed, adds up counters, and removes old data. Every worker does all of it, and skips rows that another one is changing.
  *
  * @param inFlight the sends that this worker is processing, and its claims of endpoints.
  */
@@ -87,6 +90,9 @@ export function startSweeps(
       noteFailed(failed)
       return isMore ? 0 : sweepEveryMs
     }),
+    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () =>
+      (await foldCounts(db, foldedAtOnce)) < foldedAtOnce ? sweepEveryMs : 0,
+    ),
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
       let isMoreLeft = false
       for (const [what, trim] of Object.entries(trims)) {

@@ -1,0 +1,145 @@
+import type { Database } from '../client.ts'
+import { prepared, sqlList, sqlText } from '../statement.ts'
+import { allChannels, counters, partsOf, withReasons } from './fold.ts'
+
+/*
+ * What pages read of the counters: those that are added up, and the changes since. Hours are given one by one, so that each is a
+ * range of the primary key, however many channels there are.
+ */
+
+export type Counts = Record<(typeof counters)[number], number>
+
+/** Which sends are meant. */
+export type CountedSet = { of: 'all' } | { of: 'account' | 'channel'; id: string }
+
+const changed = partsOf('counted_as')
+
+const changedColumns = counters.map(
+  (name) => `case when ${changed.state} = '${name}' then change else 0 end as ${name}`,
+)
+
+/** SQL that is true for the channels of a set: `$2` is what it is of, `$3` its id. */
+const ofChannels = sqlText`
+  channel_id = any(case $2 when 'channel' then array[$3::uuid]
+                   else array(select id from channels where account_id = $3) end)`
+
+interface Parts {
+  /** SQL condition on the rows that are added up, and on those of changes. */
+  folded: string
+  changes: string
+}
+
+const parts = {
+  total: { folded: `channel_id = ${allChannels}`, changes: 'true' },
+  /** All channels, each by itself. */
+  each: { folded: `channel_id <> ${allChannels}`, changes: 'true' },
+  some: { folded: ofChannels, changes: ofChannels },
+} satisfies Record<string, Parts>
+
+const hourGiven = 'hour = any($1::timestamptz[])'
+
+/** SQL of counters of the hours `$1`. */
+export const countsOf = ({ folded, changes }: Parts) => sqlText`
+  select hour, channel_id, ${sqlList(counters)}
+  from send_counts
+  where ${hourGiven}
+    and ${folded}
+  union all
+  select hour, channel_id,
+         ${changedColumns.join(',\n')}
+  from send_count_changes
+  where ${hourGiven}
+    and ${changes}`
+
+export const sumsOf = (counts: string) =>
+  counters.map((name) => `coalesce(sum(${counts}.${name}), 0)::int as ${name}`).join(',\n')
+
+type OfHour = Counts & { hour: Date }
+
+const byHour = (name: string, purpose: string, which: Parts) =>
+  prepared<OfHour>(
+    name,
+    purpose,
+    sqlText`
+      ${which === parts.total ? '-- $1: the hours.' : '-- $1: the hours; $2: account or channel; $3: its id.'}
+      select c.hour,
+             ${sumsOf('c')}
+      from (
+        ${countsOf(which)}) c
+      group by c.hour order by c.hour`,
+  )
+
+const totalStatement = byHour('counts_of_all', 'Counts all sends by the hour of their accept.', parts.total)
+const someStatement = byHour(
+  'counts_of_some',
+  'Counts the sends of an account or a channel by the hour of their accept.',
+  parts.some,
+)
+
+/** The counters of given hours. An hour without sends may be missing. */
+export function countByHour(db: Database, set: CountedSet, hours: readonly Date[]): Promise<OfHour[]> {
+  return set.of === 'all' ? totalStatement(db, [hours]) : someStatement(db, [hours, set.of, set.id])
+}
+
+/** So many sends that went wrong, by their state, the reason and the provider's code. */
+export interface FailureCount {
+  state: 'failed' | 'uncertain' | 'undelivered'
+  /** Whose fault it was, or the service's own reason; empty if unknown. */
+  reason: string
+  /** The provider's code, or its status if it gave none; empty if it gave neither. */
+  code: string
+  sends: number
+}
+
+const failures = (name: string, purpose: string, which: Parts) =>
+  prepared<FailureCount>(
+    name,
+    purpose,
+    sqlText`
+      ${which === parts.total ? '-- $1: the hours; $2: how many.' : '-- $1: the hours; $2: account or channel; $3: its id; $4: how many.'}
+      select state, reason, code, sum(sends)::int as sends
+      from (
+        select state, reason, code, sends
+        from failure_counts
+        where ${hourGiven}
+          and ${which.folded}
+        union all
+        select ${changed.state},
+               ${changed.reason},
+               ${changed.code}, change
+        from send_count_changes
+        where ${hourGiven}
+          and ${which.changes}
+          and ${changed.state} in ${withReasons}) f
+      group by state, reason, code having sum(sends) > 0
+      order by sum(sends) desc, state, reason, code limit ${which === parts.total ? '$2' : '$4'}`,
+  )
+
+const allFailuresStatement = failures(
+  'failures_of_all',
+  'Counts all sends that went wrong by reason and code.',
+  parts.total,
+)
+const someFailuresStatement = failures(
+  'failures_of_some',
+  'Counts the sends of an account or a channel that went wrong by reason and code.',
+  parts.some,
+)
+
+/** The most frequent reasons and codes, of sends accepted in given hours. */
+export function countFailures(db: Database, set: CountedSet, hours: readonly Date[], limit: number) {
+  return set.of === 'all'
+    ? allFailuresStatement(db, [hours, limit])
+    : someFailuresStatement(db, [hours, set.of, set.id, limit])
+}
+
+const sinceStatement = prepared<{ since: Date }>(
+  'counted_since',
+  'Finds when counting began.',
+  'select since from counted_since',
+)
+
+/** Sends accepted before are not counted. */
+export async function countedSince(db: Database): Promise<Date | undefined> {
+  return (await sinceStatement(db, []))[0]?.since
+}
