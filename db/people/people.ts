@@ -1,11 +1,15 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { nameKey, type Person } from '../../src/core/person.ts'
-import { type Database, inTransaction } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
 import { people, personSessions } from '../schema.ts'
 
 /** @returns false if there is a person of this name already. */
-export async function addPerson(db: Database, person: Person, passwordHash: string): Promise<boolean> {
+export async function addPerson(
+  db: Database | Transaction,
+  person: Person,
+  passwordHash: string,
+): Promise<boolean> {
   const added = await db
     .insert(people)
     .values({ id: uuidv7(), ...person, nameKey: nameKey(person.name), passwordHash })
@@ -38,7 +42,7 @@ export function listPeople(db: Database): Promise<ListedPerson[]> {
 }
 
 /** Ends their sessions, too. @returns the name as it was added; undefined if there is no such person. */
-export async function removePerson(db: Database, name: string): Promise<string | undefined> {
+export async function removePerson(db: Database | Transaction, name: string): Promise<string | undefined> {
   const [removed] = await db
     .delete(people)
     .where(eq(people.nameKey, nameKey(name)))
@@ -47,15 +51,17 @@ export async function removePerson(db: Database, name: string): Promise<string |
 }
 
 /** Ends their sessions, too. @returns the name as it was added; undefined if there is no such person. */
-export function setPassword(db: Database, name: string, passwordHash: string): Promise<string | undefined> {
-  return inTransaction(db, async (transaction) => {
-    const [changed] = await transaction
-      .update(people)
-      .set({ passwordHash })
-      .where(eq(people.nameKey, nameKey(name)))
-      .returning({ id: people.id, name: people.name })
-    // A statement of its own: it also sees the session of a sign-in that held the row until now.
-    if (changed) await transaction.delete(personSessions).where(eq(personSessions.personId, changed.id))
-    return changed?.name
-  })
+export async function setPassword(
+  transaction: Transaction,
+  name: string,
+  passwordHash: string,
+): Promise<string | undefined> {
+  const [changed] = await transaction
+    .update(people)
+    .set({ passwordHash })
+    .where(eq(people.nameKey, nameKey(name)))
+    .returning({ id: people.id, name: people.name })
+  // A statement of its own: it also sees the session of a sign-in that held the row until now.
+  if (changed) await transaction.delete(personSessions).where(eq(personSessions.personId, changed.id))
+  return changed?.name
 }

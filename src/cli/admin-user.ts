@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { audited } from '../../db/audit/record.ts'
 import { addPerson, listPeople, removePerson, setPassword } from '../../db/people/people.ts'
 import { hashPassword, passwordIssue } from '../core/password.ts'
 import { isPersonName, personNameWanted, type Role, roles } from '../core/person.ts'
@@ -12,9 +13,15 @@ export function adminUserCommands(program: Command, answer: Answerer): void {
     .requiredOption('--name <name>', 'the name to sign in with', personName)
     .addOption(new Option('--role <role>', 'what they may do').choices([...roles]).makeOptionMandatory())
     .action((person: { name: string; role: Role }, command: Command) =>
-      answer(command, async ({ db, readSecret }) => {
+      answer(command, async ({ db, readSecret, actor }) => {
         const hash = await hashPassword(await newPassword(readSecret))
-        if (await addPerson(db, person, hash)) return person
+        const { name: target, role } = person
+        const isAdded = await audited(
+          db,
+          (transaction) => addPerson(transaction, person, hash),
+          (isAdded) => isAdded && { ...actor, action: 'person.add', target, details: { role } },
+        )
+        if (isAdded) return person
         throw new CliError(
           `There is a person named ${person.name} already; choose another name, or: outbound admin-user set-password --name NAME`,
         )
@@ -28,13 +35,25 @@ export function adminUserCommands(program: Command, answer: Answerer): void {
     )
 
   byName(adminUser, 'remove', (name, command) =>
-    answer(command, async ({ db }) => ({ name: (await removePerson(db, name)) ?? unknown(name) })),
+    answer(command, async ({ db, actor }) => {
+      const removed = await audited(
+        db,
+        (transaction) => removePerson(transaction, name),
+        (target) => target !== undefined && { ...actor, action: 'person.remove', target },
+      )
+      return { name: removed ?? unknown(name) }
+    }),
   )
 
   byName(adminUser, 'set-password', (name, command) =>
-    answer(command, async ({ db, readSecret }) => {
+    answer(command, async ({ db, readSecret, actor }) => {
       const hash = await hashPassword(await newPassword(readSecret))
-      return { name: (await setPassword(db, name, hash)) ?? unknown(name) }
+      const changed = await audited(
+        db,
+        (transaction) => setPassword(transaction, name, hash),
+        (target) => target !== undefined && { ...actor, action: 'person.set_password', target },
+      )
+      return { name: changed ?? unknown(name) }
     }),
   )
 }

@@ -8,6 +8,7 @@ export type AuditTarget =
   | 'flow'
   | 'key'
   | 'page'
+  | 'person'
   | 'send'
   | 'suppression'
 
@@ -43,6 +44,9 @@ export const auditActions = {
   'send.cancel': { target: 'send', what: 'canceled a send' },
   'sends.replay': { target: 'channel', what: 'replayed sends of a channel' },
   'sends.cancel': { target: 'account', what: 'canceled sends of an account' },
+  'person.add': { target: 'person', what: 'added a person' },
+  'person.remove': { target: 'person', what: 'removed a person' },
+  'person.set_password': { target: 'person', what: 'set the password of a person' },
   'page.refused': { target: 'page', what: 'was refused a page for another role' },
 } as const satisfies Record<string, { target: AuditTarget | null; what: string }>
 

@@ -16,8 +16,9 @@ import {
   newContact,
   textBody,
 } from '../support/builders.ts'
-import { runCliWith } from '../support/cli.ts'
+import { runCliGiven } from '../support/cli.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
+import { buildPerson } from '../support/people.ts'
 import { finishedTimeline, serviceOfFile, testSuppressionKey } from '../support/service.ts'
 import { answer, openWebhookReceiver } from '../support/webhook-receiver.ts'
 
@@ -31,7 +32,11 @@ beforeAll(async () => {
   await service.startWorker()
 })
 
-const run = (...args: string[]) => runCliWith(service, { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' }, ...args)
+const given = {
+  settings: { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' },
+  readSecret: () => Promise.resolve('a password, hidden as well'),
+}
+const run = (...args: string[]) => runCliGiven(service, given, ...args)
 
 async function done(...args: string[]) {
   const { status, stdout, stderr } = await run(...args)
@@ -63,6 +68,11 @@ async function suppressed(): Promise<string> {
     testSuppressionKey,
   )
   return entry.suppressionId
+}
+
+async function person(name: string): Promise<string> {
+  await buildPerson(service, name, 'support')
+  return name
 }
 
 async function csv(): Promise<string> {
@@ -224,6 +234,10 @@ const commands: Record<string, typeof reads | (() => Promise<{ args: string[]; t
     const target = await scheduled()
     return { args: [target], target }
   },
+  'admin-user add': async () => ({ args: ['--name', 'Ann', '--role', 'support'], target: 'Ann' }),
+  'admin-user list': reads,
+  'admin-user remove': async () => ({ args: [await person('Rob')], target: 'Rob' }),
+  'admin-user set-password': async () => ({ args: [await person('Sue')], target: 'Sue' }),
   'audit list': reads,
   completion: reads,
 }

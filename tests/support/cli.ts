@@ -22,13 +22,22 @@ export function runCliWith(
   return startCli(service, settings, ...args, '--json').ended
 }
 
-/** @param secret what is given on stdin. */
+/** The same with what is given on stdin. */
 export function runCliWithSecret(
   service: Pick<TestService, 'stores'>,
   secret: string,
   ...args: string[]
 ): Promise<CliResult> {
-  return start(service, { readSecret: () => Promise.resolve(secret) }, ...args, '--json').ended
+  return runCliGiven(service, { readSecret: () => Promise.resolve(secret) }, ...args)
+}
+
+/** The same with settings and with what is given on stdin. */
+export function runCliGiven(
+  service: Pick<TestService, 'stores'>,
+  given: Given,
+  ...args: string[]
+): Promise<CliResult> {
+  return start(service, given, ...args, '--json').ended
 }
 
 /** A command under way, whose output can be read meanwhile. */
