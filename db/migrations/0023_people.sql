@@ -13,7 +13,6 @@ CREATE TABLE "people" (
 CREATE TABLE "person_sessions" (
 	"token_hash" "bytea" PRIMARY KEY NOT NULL,
 	"person_id" uuid NOT NULL,
-	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"expires_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint

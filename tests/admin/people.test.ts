@@ -241,6 +241,18 @@ describe("a proxy's word", () => {
   })
 })
 
+test('a hostile name is shown as text', async () => {
+  const name = `x'"><script>alert(1)</script><img src=x>`
+  await buildPerson(service, name, 'operator')
+  const own = await ask(admin, '/people', { headers: await signIn(admin, name) })
+  const named = { 'X-Forwarded-User': name, 'X-Forwarded-Role': 'operator' }
+  for (const { html, text } of [own, await ask(proxied, '/people', { headers: named, from: '127.0.0.9' })]) {
+    expect(text).toContain(`${name} operator`)
+    expectOnlyOurMarkup(html)
+  }
+  await removePerson(service.runtime.db, name)
+})
+
 test('the page of people shows role and last sign-in, to operators alone', async () => {
   const headers = await signIn(admin, 'Oz')
   const { text, html } = await ask(admin, '/people', { headers })

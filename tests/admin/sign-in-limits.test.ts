@@ -74,6 +74,22 @@ test('guesses at many persons from one address are limited, and keep out nobody 
   expect(await statusOf('Bob', '192.0.2.6', password)).toBe(303)
 })
 
+test('more sign-ins at once than can be worked on are put off, and cost nobody anything', async () => {
+  const [admin] = admins as [TestAdmin]
+  const answers = await Promise.all(
+    Array.from({ length: 90 }, (_, n) => {
+      const headers = { 'X-Forwarded-For': `198.51.100.${n}` }
+      return ask(admin, '/login', { form: { name: `name ${n}`, password: 'wrong' }, headers })
+    }),
+  )
+  const statuses = answers.map(({ status }) => status)
+  expect(new Set(statuses)).toEqual(new Set([401, 503]))
+  const putOff = answers[statuses.indexOf(503)]
+  expect(putOff?.text).toContain('Too many people sign in at this moment. Try again.')
+  expect(putOff?.headers['retry-after']).toBe('1')
+  expect(await statusOf('Ann', '198.51.100.200', password)).toBe(303)
+})
+
 test('of IPv6 a whole /64 counts as one address', async () => {
   const statuses = await guess(15, (n) => ['Ann', `2001:db8:1:2::${n + 1}`])
   expect(counted(statuses)).toEqual({ tried: 10, limited: 5 })

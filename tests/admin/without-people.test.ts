@@ -30,6 +30,18 @@ test('ADMIN_PASSWORD opens the pages for the operator admin, and the sign-in lea
   expect(await asks(settings, ['/people', '/login', '/metrics'])).toEqual([401, 401, 401])
 })
 
+test('wrong ones count for the address that a trusted proxy names', async () => {
+  const settings = { ADMIN_PASSWORD: 'a password', TRUST_PROXY: '127.0.0.1/32' }
+  const wrong = { Authorization: `Basic ${btoa('admin:guess')}` }
+  const admin = await startTestAdmin(service, settings)
+  const from = async (address: string, headers = wrong) =>
+    (await ask(admin, '/support', { headers: { ...headers, 'X-Forwarded-For': address } })).status
+  for (let n = 0; n < 10; n++) expect(await from('192.0.2.1')).toBe(401)
+  expect(await from('192.0.2.1', basic)).toBe(429)
+  expect(await from('192.0.2.2', basic)).toBe(200)
+  await admin.stop()
+})
+
 test('without a password the pages are open on this machine', async () => {
   expect(await asks({}, ['/people', '/metrics', '/login'])).toEqual([200, 200, '/'])
 })

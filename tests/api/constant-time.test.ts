@@ -5,12 +5,14 @@ import { mintMediaLink } from '../../src/core/media-link.ts'
 import { startTestAdmin } from '../support/admin.ts'
 import { type Account, buildAccount, request } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
+import { ask, buildPerson } from '../support/people.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { sendReport, whatsAppConfig, whatsAppReport } from '../support/receipts.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 /** Node's own, which also records what it was asked to compare. */
 const compare = vi.spyOn(crypto, 'timingSafeEqual')
+const derive = vi.spyOn(crypto, 'scrypt')
 syncBuiltinESMExports()
 
 let service: TestService
@@ -23,6 +25,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop()
   compare.mockRestore()
+  derive.mockRestore()
   syncBuiltinESMExports()
 })
 beforeEach(() => void compare.mockClear())
@@ -78,5 +81,24 @@ test('the password of the admin process is compared in constant time', async () 
     expect((await fetch(`${admin.url}/admin.css`, { headers: { Authorization } })).status).toBe(status)
     expect(compared()).toEqual(expect.arrayContaining([hashOf(password), hashOf('correct horse')]))
   }
+  await admin.stop()
+})
+
+test('a sign-in of an unknown name takes the same work as one of a known name', async () => {
+  const admin = await startTestAdmin(service)
+  await buildPerson(service, 'Ann', 'support')
+  const workOf = async (name: string) => {
+    compare.mockClear()
+    derive.mockClear()
+    expect((await ask(admin, '/login', { form: { name, password: 'a wrong password' } })).status).toBe(401)
+    const derived = derive.mock.calls.map(([, salt, length, cost]) => [(salt as Buffer).length, length, cost])
+    return {
+      derived,
+      compared: compare.mock.calls.map((values) => values.map(({ byteLength }) => byteLength)),
+    }
+  }
+  const work = await workOf('Ann')
+  expect(work).toMatchObject({ derived: [[16, 32, { N: 32_768, r: 8, p: 3 }]], compared: [[32, 32]] })
+  for (const name of ['Nobody', '', 'x'.repeat(1000)]) expect(await workOf(name)).toEqual(work)
   await admin.stop()
 })

@@ -35,13 +35,11 @@ export function login(runtime: AdminRuntime): AdminApp {
 
   app.post('/login', allow('anyone'), limitForm, async (c) => {
     const fields = await fieldsOf(c)
-    const [name, password, next] = [fields.name, fields.password, fields.next].map((text) =>
-      typeof text === 'string' ? text : '',
-    ) as [string, string, string]
-    const to = ownPath(next)
+    const name = textIn(fields.name)
+    const to = ownPath(textIn(fields.next))
     if (signedIn(c)) return c.redirect(to, 303)
     const address = c.get('address')
-    const done = await attempt({ name: name.trim(), password, address })
+    const done = await attempt({ name: name.trim(), password: textIn(fields.password), address })
     if ('refused' in done) {
       log.warn({ event: 'sign_in_refused', reason: done.refused, address })
       return refuse(c, done, { name, next: to })
@@ -59,6 +57,8 @@ export function login(runtime: AdminRuntime): AdminApp {
   })
   return app
 }
+
+const textIn = (field: unknown): string => (typeof field === 'string' ? field : '')
 
 type Refused = Extract<SignedIn, { refused: string }>
 

@@ -40,10 +40,13 @@ export function signIn(runtime: AdminRuntime) {
 
   return async ({ name, password, address: from }: SignInAttempt): Promise<SignedIn> => {
     const address = subscriber(from)
-    if (hashing.pendingCount >= hashesWaiting) return { refused: 'busy' }
     const credentials = isPersonName(name) ? await findCredentials(db, name) : undefined
     const counted = await limits.count({ name, address, isKnown: isKnown(credentials, address) })
     if (counted.isOver) return { refused: 'limited', resetSeconds: counted.resetSeconds }
+    if (hashing.pendingCount >= hashesWaiting) {
+      await counted.refund()
+      return { refused: 'busy' }
+    }
     const isRight = await hashing(() => isPassword(password, credentials?.passwordHash))
     if (!isRight || !credentials) return { refused: 'wrong' }
     const { token, tokenHash } = newToken()

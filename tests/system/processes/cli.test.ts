@@ -24,7 +24,7 @@ function startCli(...args: string[]) {
     })
   }
   const ended = once(child, 'close').then(([status]) => ({ ...output, status }))
-  return { output, ended }
+  return { output, ended, stdin: child.stdin }
 }
 
 test('a command prints one JSON object, nothing else, and exits with 0', async () => {
@@ -38,6 +38,18 @@ test('a faulty command prints one line on stderr and exits with 1; --help exits 
   const [faulty, help] = await Promise.all([startCli('key', 'revoke', 'x').ended, startCli('--help').ended])
   expect(faulty).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(/^.*key list.*\n$/) })
   expect(help).toEqual({ status: 0, stdout: expect.stringContaining('channel'), stderr: '' })
+})
+
+test("a person's password is read from stdin, and printed nowhere", async () => {
+  const running = startCli('admin-user', 'add', '--name', 'ann', '--role', 'support', '--json')
+  running.stdin.end('correct horse battery staple\n')
+  const { status, stdout, stderr } = await running.ended
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(JSON.parse(stdout)).toEqual({ name: 'ann', role: 'support' })
+  const none = startCli('admin-user', 'set-password', '--name', 'ann')
+  none.stdin.end()
+  const issue = expect.stringMatching(/^The password is too short: use at least 12 characters.*\n$/)
+  expect(await none.ended).toEqual({ status: 1, stdout: '', stderr: issue })
 })
 
 test('the bin of package.json is a program of the build, and runs by itself', async () => {
