@@ -2,12 +2,15 @@ import { Hono } from 'hono'
 import { Readiness } from '../platform/readiness.ts'
 import { authenticate, checkHost, refuseForeignForms } from './access.ts'
 import { assets } from './assets.ts'
+import { recorder } from './audit/page-actor.ts'
+import { audit } from './audit/routes.tsx'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { endpoints } from './endpoints/routes.tsx'
 import { answerError, PageError } from './errors.tsx'
 import { inbox } from './inbox/routes.tsx'
 import { metrics } from './metrics.ts'
 import { queueBoard } from './queue-board.ts'
+import { refused } from './refused/routes.tsx'
 import { securityHeaders } from './security-headers.ts'
 import { support } from './support/routes.tsx'
 
@@ -25,7 +28,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
       : c.json({ status: reason }, 503, { 'Retry-After': '1' })
   })
 
-  app.use(checkHost(runtime), authenticate(runtime), refuseForeignForms)
+  app.use(checkHost(runtime), authenticate(runtime), refuseForeignForms, recorder(runtime))
   app.get('/', (c) => c.redirect('/support'))
   app.get('/admin.css', assets.styles)
   app.get('/icon.svg', assets.icon)
@@ -33,6 +36,8 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.route('/endpoints', endpoints(runtime))
   app.route('/inbox', inbox(runtime))
   app.route('/queues', queueBoard(runtime))
+  app.route('/refused', refused(runtime))
+  app.route('/audit', audit(runtime))
   app.get('/metrics', ...metrics(runtime))
 
   app.notFound((c) => answerError(c, new PageError(404, 'There is no such page.'), log))

@@ -4,6 +4,8 @@ const pages = [
   { href: '/support', name: 'Support' },
   { href: '/inbox', name: 'Inbox' },
   { href: '/queues', name: 'Queues' },
+  { href: '/refused', name: 'Refused' },
+  { href: '/audit', name: 'Audit' },
 ]
 
 interface LayoutProps {
