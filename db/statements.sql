@@ -41,6 +41,81 @@ insert into queue_shards as in_force (count) values ($1::int)
 on conflict (only_row) do update set count = $1::int, previous = $2::int
 where in_force.count = $2::int or (in_force.count = $1::int and $2::int is null and in_force.previous is not null);
 
+-- audit_by_time: Lists a page of all changes.
+-- $1: the target, null for all; $2: the person; $3: the action; $4: since when; $5: before this time, in microseconds;
+-- $6: of those, before this row; $7: how many to look at; $8: the limit of the page, and one more.
+with
+-- The next rows, matching or not, so that every page takes about the same time.
+looked_at as materialized (
+  select a.* from audit a
+  where true and a.at >= $4::timestamptz
+    and (a.at, a.id) < (coalesce(timestamptz 'epoch' + $5::float8 * interval '1 microsecond', 'infinity'), $6::uuid)
+  order by a.at desc, a.id desc limit (select $7::int)),
+page as materialized (
+  select * from looked_at l
+  where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
+    and coalesce(l.action = $3::text, true)
+  order by l.at desc, l.id desc limit $8),
+-- The last one that was looked at, if there may be more.
+last as materialized (
+  select * from looked_at l
+  order by l.at desc, l.id desc offset (select $7::int - 1) limit 1)
+select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id,
+       (extract(epoch from p.at) * 1000000)::bigint::text as micros,
+       last.id as "endId", (extract(epoch from last.at) * 1000000)::bigint::text as "endMicros"
+from (select) one left join last on true left join page p on true
+order by p.at desc, p.id desc;
+
+-- audit_of_person: Lists a page of a person's changes.
+-- $1: the target, null for all; $2: the person; $3: the action; $4: since when; $5: before this time, in microseconds;
+-- $6: of those, before this row; $7: how many to look at; $8: the limit of the page, and one more.
+with
+-- The next rows, matching or not, so that every page takes about the same time.
+looked_at as materialized (
+  select a.* from audit a
+  where a.by = $2 and a.at >= $4::timestamptz
+    and (a.at, a.id) < (coalesce(timestamptz 'epoch' + $5::float8 * interval '1 microsecond', 'infinity'), $6::uuid)
+  order by a.at desc, a.id desc limit (select $7::int)),
+page as materialized (
+  select * from looked_at l
+  where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
+    and coalesce(l.action = $3::text, true)
+  order by l.at desc, l.id desc limit $8),
+-- The last one that was looked at, if there may be more.
+last as materialized (
+  select * from looked_at l
+  order by l.at desc, l.id desc offset (select $7::int - 1) limit 1)
+select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id,
+       (extract(epoch from p.at) * 1000000)::bigint::text as micros,
+       last.id as "endId", (extract(epoch from last.at) * 1000000)::bigint::text as "endMicros"
+from (select) one left join last on true left join page p on true
+order by p.at desc, p.id desc;
+
+-- audit_of_target: Lists a page of the changes of a target.
+-- $1: the target, null for all; $2: the person; $3: the action; $4: since when; $5: before this time, in microseconds;
+-- $6: of those, before this row; $7: how many to look at; $8: the limit of the page, and one more.
+with
+-- The next rows, matching or not, so that every page takes about the same time.
+looked_at as materialized (
+  select a.* from audit a
+  where a.target = $1 and a.at >= $4::timestamptz
+    and (a.at, a.id) < (coalesce(timestamptz 'epoch' + $5::float8 * interval '1 microsecond', 'infinity'), $6::uuid)
+  order by a.at desc, a.id desc limit (select $7::int)),
+page as materialized (
+  select * from looked_at l
+  where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
+    and coalesce(l.action = $3::text, true)
+  order by l.at desc, l.id desc limit $8),
+-- The last one that was looked at, if there may be more.
+last as materialized (
+  select * from looked_at l
+  order by l.at desc, l.id desc offset (select $7::int - 1) limit 1)
+select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id,
+       (extract(epoch from p.at) * 1000000)::bigint::text as micros,
+       last.id as "endId", (extract(epoch from last.at) * 1000000)::bigint::text as "endMicros"
+from (select) one left join last on true left join page p on true
+order by p.at desc, p.id desc;
+
 -- await_receipts: Notes since when channels have sent messages without a receipt.
 with given as materialized (
     select c.id, given.at
@@ -863,7 +938,8 @@ announced as (
 select request_id as "requestId", failure as reason from written;
 
 -- find_callers: Finds the accounts and permissions of API keys by their hashes.
-select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
+select encode(k.hash, 'hex') as hash, k.id as "keyId", k.display_prefix as "keyPrefix",
+       k.account_id as "accountId", k.permissions,
        extract(epoch from k.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
        a.rate_limit_points as points, a.rate_limit_seconds as seconds
 from api_keys k join accounts a on a.id = k.account_id
@@ -2768,6 +2844,18 @@ select r.ord, r.channel_id as "channelId",
 from effects r
 order by r.ord;
 
+-- record_refused: Records requests that were answered 4xx, unless their key is unknown.
+insert into refused_requests (request_id, account_id, key_prefix, at, status, message, route, fields)
+select given."requestId", k.account_id, k.display_prefix, given.at, given.status, given.message, given.route,
+       given.fields
+from json_to_recordset($1) as given
+  ("requestId" uuid, "keyId" uuid, "keyHash" text, at timestamptz, status int, message text, route text, fields text[])
+  join lateral (
+    select * from api_keys where id = given."keyId"
+    union all
+    select * from api_keys where hash = decode(given."keyHash", 'hex')) k on true
+returning account_id as "accountId";
+
 -- record_tries: Records the results of calls to endpoints.
 with
 -- The given results.
@@ -2870,6 +2958,52 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
          then channels.id
        end as "waitsForPermitOf"
 from asked s join channels on channels.id = s.channel_id join permit using (request_id);
+
+-- refused_of_accounts: Lists a page of the refused requests of accounts.
+-- $1: the accounts, null for all; $2: the status, null for all; $3: before this request; $4: how many to look at;
+-- $5: the limit of the page, and one more.
+with
+-- The next rows, matching or not, so that every page takes about the same time.
+looked_at as materialized (
+  select r.* from refused_requests r
+  where r.account_id = any($1::uuid[]) and r.request_id < $3::uuid and r.at > now() - interval '24 hours'
+  order by r.request_id desc limit (select $4::int)),
+page as materialized (
+  select * from looked_at l
+  where coalesce(l.account_id = any($1::uuid[]), true) and coalesce(l.status = $2::int, true)
+  order by l.request_id desc limit $5),
+-- The last one that was looked at, if there may be more.
+last as materialized (
+  select request_id from looked_at l
+  order by l.request_id desc offset (select $4::int - 1) limit 1)
+select p.request_id as "requestId", p.account_id as "accountId", a.name as "accountName",
+       p.key_prefix as "keyPrefix", p.at, p.status, p.message, p.route, p.fields, last.request_id as "endId"
+from (select) one left join last on true
+  left join (page p join accounts a on a.id = p.account_id) on true
+order by p.request_id desc;
+
+-- refused_requests: Lists a page of all refused requests.
+-- $1: the accounts, null for all; $2: the status, null for all; $3: before this request; $4: how many to look at;
+-- $5: the limit of the page, and one more.
+with
+-- The next rows, matching or not, so that every page takes about the same time.
+looked_at as materialized (
+  select r.* from refused_requests r
+  where true and r.request_id < $3::uuid and r.at > now() - interval '24 hours'
+  order by r.request_id desc limit (select $4::int)),
+page as materialized (
+  select * from looked_at l
+  where coalesce(l.account_id = any($1::uuid[]), true) and coalesce(l.status = $2::int, true)
+  order by l.request_id desc limit $5),
+-- The last one that was looked at, if there may be more.
+last as materialized (
+  select request_id from looked_at l
+  order by l.request_id desc offset (select $4::int - 1) limit 1)
+select p.request_id as "requestId", p.account_id as "accountId", a.name as "accountName",
+       p.key_prefix as "keyPrefix", p.at, p.status, p.message, p.route, p.fields, last.request_id as "endId"
+from (select) one left join last on true
+  left join (page p join accounts a on a.id = p.account_id) on true
+order by p.request_id desc;
 
 -- release_endpoints: Ends claims of endpoints.
 with
@@ -3475,6 +3609,14 @@ from (select least(2000,
                    ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
 where case when ms > 0 then true else too_late() end;
 
+-- trim_audit: Deletes a page of rows past their retention.
+with trimmed as (
+  delete from audit t using (
+    select id from audit where at < now() - $1::interval
+    order by at limit $2 for update skip locked) old
+  where t.id = old.id returning 1)
+select count(*)::int as trimmed from trimmed;
+
 -- trim_callbacks: Deletes a page of callbacks past their retention.
 with trimmed as (
   delete from callbacks where ctid = any(array(
@@ -3532,6 +3674,25 @@ trimmed as (
   delete from callbacks c using old
   where c.endpoint_id = old.endpoint_id and c.request_id = old.request_id and c.sequence = old.sequence
   returning 1)
+select count(*)::int as trimmed from trimmed;
+
+-- trim_refused_of_accounts: Deletes the oldest refused requests of accounts that have more than are kept.
+-- $1: the accounts; $2: how many are kept of each.
+delete from refused_requests r
+using unnest($1::uuid[]) as a (id) cross join lateral (
+  select request_id from refused_requests
+  where account_id = a.id
+  order by request_id desc offset $2 limit 1) newest_to_delete
+where r.account_id = a.id and r.request_id <= newest_to_delete.request_id;
+
+-- trim_refused_requests: Deletes a page of rows past their retention.
+with trimmed as (
+  delete from refused_requests t using (
+    select request_id from refused_requests
+    where request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
+               || '00000000000000000000')::uuid
+    order by request_id limit $2 for update skip locked) old
+  where t.request_id = old.request_id returning 1)
 select count(*)::int as trimmed from trimmed;
 
 -- trim_sends: Deletes a page of finished sends past their retention, with all that belongs to them.
