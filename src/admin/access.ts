@@ -7,6 +7,7 @@ import { isLoopback } from '../core/public-address.ts'
 import { subscriber } from '../core/subscriber.ts'
 import { type AdminRuntime, factory } from './context.ts'
 import { PageError } from './errors.tsx'
+import { refusalRecorder } from './people/refusals.ts'
 
 const failuresAllowed = 10
 const failureWindowMs = 60_000
@@ -32,8 +33,9 @@ export function checkHost({ settings }: AdminRuntime) {
  * HTTP basic authentication, if a password is set. After too many wrong passwords an address is refused for a minute, even
  * with the right one: otherwise it could go on guessing.
  */
-export function authenticate({ settings }: AdminRuntime) {
+export function authenticate({ settings, db }: AdminRuntime) {
   const password = settings.ADMIN_PASSWORD
+  const recordRefusal = refusalRecorder({ db })
   const failures = new LRUCache<string, number>({
     max: addressesCounted,
     ttl: failureWindowMs,
@@ -41,6 +43,7 @@ export function authenticate({ settings }: AdminRuntime) {
   })
   return factory.createMiddleware(async (c, next) => {
     c.set('person', builtIn)
+    c.set('recordRefusal', () => recordRefusal(c))
     if (password === undefined) return next()
     const from = subscriber(c.env.incoming.socket.remoteAddress ?? 'unknown')
     const failed = failures.get(from) ?? 0

@@ -2,7 +2,6 @@ import { Hono } from 'hono'
 import { Readiness } from '../platform/readiness.ts'
 import { authenticate, checkHost, refuseForeignForms } from './access.ts'
 import { assets } from './assets.ts'
-import { recorder } from './audit/page-actor.ts'
 import { audit } from './audit/routes.tsx'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { endpoints } from './endpoints/routes.tsx'
@@ -28,7 +27,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
       : c.json({ status: reason }, 503, { 'Retry-After': '1' })
   })
 
-  app.use(checkHost(runtime), authenticate(runtime), refuseForeignForms, recorder(runtime))
+  app.use(checkHost(runtime), authenticate(runtime), refuseForeignForms)
   app.get('/', (c) => c.redirect('/support'))
   app.get('/admin.css', assets.styles)
   app.get('/icon.svg', assets.icon)

@@ -1,7 +1,6 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { createFactory } from 'hono/factory'
-import type { AuditEntry } from '../core/audit.ts'
 import type { Person } from '../core/person.ts'
 import type { AdminSettings } from '../platform/settings.ts'
 import type { Runtime } from '../runtime.ts'
@@ -13,8 +12,8 @@ export interface AdminEnv {
   Variables: {
     /** Who asks. Set by `authenticate`. */
     person: Person
-    /** Records what this person does. */
-    record: (entry: AuditEntry) => Promise<unknown>
+    /** Records that the person was refused something. Set by `authenticate`. */
+    recordRefusal: () => Promise<void>
   }
 }
 

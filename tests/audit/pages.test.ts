@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recordAudit } from '../../db/audit/record.ts'
 import { audit } from '../../db/schema.ts'
 import { createAdminApp } from '../../src/admin/app.ts'
-import { recorder } from '../../src/admin/audit/page-actor.ts'
 import type { AdminRuntime } from '../../src/admin/context.ts'
 import { factory } from '../../src/admin/context.ts'
 import { answerError } from '../../src/admin/errors.tsx'
 import { allow } from '../../src/admin/people/allow.ts'
+import { refusalRecorder } from '../../src/admin/people/refusals.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
@@ -103,10 +103,12 @@ test.each(changing)('$route leaves one row, with the person, from where, and on 
 
 test('what another role may not do is refused, and in the audit', async () => {
   const app = factory.createApp()
+  const recordRefusal = refusalRecorder(service.runtime)
   app.use(async (c, next) => {
     c.set('person', { name: 'sue', role: 'support' })
+    c.set('recordRefusal', () => recordRefusal(c))
     await next()
-  }, recorder(service.runtime))
+  })
   app.post('/channels/:id/hold', allow('operator'), (c) => c.text('held'))
   app.onError((error, c) => answerError(c, error, service.runtime.log))
   const path = '/channels/01a1fde0-fa4b-754d-8e02-ab49c67ccb75/hold'

@@ -1,7 +1,6 @@
 import type { Context } from 'hono'
-import { recordAudit } from '../../../db/audit/record.ts'
 import type { Actor } from '../../core/actor.ts'
-import { type AdminEnv, type AdminRuntime, factory } from '../context.ts'
+import type { AdminEnv } from '../context.ts'
 
 /** Who makes a change by a page, for the audit. */
 export const pageActor = (c: Context<AdminEnv>): Actor => ({
@@ -9,10 +8,3 @@ export const pageActor = (c: Context<AdminEnv>): Actor => ({
   via: 'page',
   address: c.env.incoming.socket.remoteAddress ?? null,
 })
-
-/** Lets later steps record what is no change of a transaction, such as a refusal. */
-export const recorder = ({ db }: Pick<AdminRuntime, 'db'>) =>
-  factory.createMiddleware(async (c, next) => {
-    c.set('record', (entry) => recordAudit(db, { ...pageActor(c), ...entry }))
-    await next()
-  })

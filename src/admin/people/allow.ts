@@ -2,18 +2,11 @@ import type { Role } from '../../core/person.ts'
 import { factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 
-const longestPath = 200
-
 /** Names the role that a route is for. Each route of these pages has one. Another role's try is in the audit. */
 export function allow(role: Role) {
   return factory.createMiddleware(async (c, next) => {
     if (role === 'operator' && c.get('person').role !== 'operator') {
-      const { method, path } = c.req
-      await c.get('record')({
-        action: 'page.refused',
-        target: path.slice(0, longestPath),
-        details: { method },
-      })
+      await c.get('recordRefusal')()
       throw new PageError(403, 'Only operators may do this. Ask one, or sign in as one.')
     }
     await next()
