@@ -60,7 +60,8 @@ page as materialized (
 last as materialized (
   select * from looked_at l
   order by l.at desc, l.id desc offset (select $7::int - 1) limit 1)
-select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id, (extract(epoch from p.at) * 1000000)::bigint::text as micros,
+select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id,
+       (extract(epoch from p.at) * 1000000)::bigint::text as micros,
        last.id as "endId", (extract(epoch from last.at) * 1000000)::bigint::text as "endMicros"
 from (select) one left join last on true left join page p on true
 order by p.at desc, p.id desc;
@@ -84,7 +85,8 @@ page as materialized (
 last as materialized (
   select * from looked_at l
   order by l.at desc, l.id desc offset (select $7::int - 1) limit 1)
-select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id, (extract(epoch from p.at) * 1000000)::bigint::text as micros,
+select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id,
+       (extract(epoch from p.at) * 1000000)::bigint::text as micros,
        last.id as "endId", (extract(epoch from last.at) * 1000000)::bigint::text as "endMicros"
 from (select) one left join last on true left join page p on true
 order by p.at desc, p.id desc;
@@ -108,7 +110,8 @@ page as materialized (
 last as materialized (
   select * from looked_at l
   order by l.at desc, l.id desc offset (select $7::int - 1) limit 1)
-select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id, (extract(epoch from p.at) * 1000000)::bigint::text as micros,
+select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id,
+       (extract(epoch from p.at) * 1000000)::bigint::text as micros,
        last.id as "endId", (extract(epoch from last.at) * 1000000)::bigint::text as "endMicros"
 from (select) one left join last on true left join page p on true
 order by p.at desc, p.id desc;
@@ -3197,7 +3200,8 @@ order by r.ord;
 
 -- record_refused: Records requests that were answered 4xx, unless their key is unknown.
 insert into refused_requests (request_id, account_id, key_prefix, at, status, message, route, fields)
-select given."requestId", k.account_id, k.display_prefix, given.at, given.status, given.message, given.route, given.fields
+select given."requestId", k.account_id, k.display_prefix, given.at, given.status, given.message, given.route,
+       given.fields
 from json_to_recordset($1) as given
   ("requestId" uuid, "keyId" uuid, "keyHash" text, at timestamptz, status int, message text, route text, fields text[])
   join lateral (
@@ -4069,7 +4073,8 @@ where r.account_id = a.id and r.request_id <= newest_to_delete.request_id;
 -- trim_refused_requests: Deletes a page of rows past their retention.
 with trimmed as (
   delete from refused_requests t using (
-    select request_id from refused_requests where request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
+    select request_id from refused_requests
+    where request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
                || '00000000000000000000')::uuid
     order by request_id limit $2 for update skip locked) old
   where t.request_id = old.request_id returning 1)

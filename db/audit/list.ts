@@ -64,7 +64,8 @@ const pageBy = (name: string, purpose: string, which: string) =>
       last as materialized (
         select * from looked_at l
         ${newestFirst('l')} offset (select $7::int - 1) limit 1)
-      select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id, ${micros('p.at')} as micros,
+      select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id,
+             ${micros('p.at')} as micros,
              last.id as "endId", ${micros('last.at')} as "endMicros"
       from (select) one left join last on true left join page p on true
       ${newestFirst('p')}`,

@@ -26,7 +26,8 @@ const insertStatement = prepared<{ accountId: string }>(
   'Records requests that were answered 4xx, unless their key is unknown.',
   sqlText`
     insert into refused_requests (request_id, account_id, key_prefix, at, status, message, route, fields)
-    select given."requestId", k.account_id, k.display_prefix, given.at, given.status, given.message, given.route, given.fields
+    select given."requestId", k.account_id, k.display_prefix, given.at, given.status, given.message, given.route,
+           given.fields
     from json_to_recordset($1) as given
       ("requestId" uuid, "keyId" uuid, "keyHash" text, at timestamptz, status int, message text, route text, fields text[])
       join lateral (

@@ -132,7 +132,8 @@ const trimRefusedStatement = trimPage(
   'refused_requests',
   'request_id',
   sqlText`
-    select request_id from refused_requests where ${madeBefore('request_id')}
+    select request_id from refused_requests
+    where ${madeBefore('request_id')}
     order by request_id limit $2 for update`,
 )
 /** So long after their hour counters are kept: they hold nothing personal. */

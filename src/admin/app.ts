@@ -3,6 +3,7 @@ import { contextStorage } from 'hono/context-storage'
 import { Readiness } from '../platform/readiness.ts'
 import { allowScrape, passwordCheck, refuseForeignForms } from './access.ts'
 import { assets } from './assets.ts'
+import { audit } from './audit/routes.tsx'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { endpoints } from './endpoints/routes.tsx'
 import { answerError, PageError } from './errors.tsx'
@@ -13,6 +14,7 @@ import { identify, requireSignIn } from './people/identify.ts'
 import { login } from './people/login.tsx'
 import { people } from './people/routes.tsx'
 import { queueBoard } from './queue-board.ts'
+import { refused } from './refused/routes.tsx'
 import { securityHeaders } from './security-headers.ts'
 import { support } from './support/routes.tsx'
 
@@ -45,6 +47,8 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.route('/inbox', inbox(runtime))
   app.route('/queues', queueBoard(runtime))
   app.route('/people', people(runtime))
+  app.route('/refused', refused(runtime))
+  app.route('/audit', audit(runtime))
   refuseRoutesWithoutRole(app)
 
   app.notFound((c) => answerError(c, new PageError(404, 'There is no such page.'), log))

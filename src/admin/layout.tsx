@@ -8,6 +8,8 @@ const pages: { href: string; name: string; role?: Role }[] = [
   { href: '/support', name: 'Support' },
   { href: '/inbox', name: 'Inbox' },
   { href: '/queues', name: 'Queues', role: 'operator' },
+  { href: '/refused', name: 'Refused' },
+  { href: '/audit', name: 'Audit' },
   { href: '/people', name: 'People', role: 'operator' },
 ]
 

@@ -3,6 +3,9 @@ import { createAccount } from '../../db/accounts/accounts.ts'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { createFlow } from '../../db/accounts/flows.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
+import { recordAudit } from '../../db/audit/record.ts'
+import { recordRefused } from '../../db/audit/refused.ts'
+import { newId } from '../../src/core/new-id.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import {
   type Account,
@@ -152,6 +155,35 @@ test('of what is pasted or searched for: it comes back as text only', async () =
     (await getPage(`${admin.url}/inbox?before=${encodeURIComponent(plant('before'))}`)).html,
   )
   expectOnlyOurMarkup((await getPage(`${admin.url}/${encodeURIComponent(plant('path'))}`)).html)
+})
+
+test('of who did what, and of refused requests: names, targets, details, messages and what is filtered by stay text', async () => {
+  const { db } = service.runtime
+  const { accountId, keyId } = account
+  await recordAudit(db, {
+    by: plant('person'),
+    via: 'cli',
+    address: plant('address'),
+    action: 'channel.hold',
+    target: plant('target'),
+    details: { [plant('detail')]: plant('why'), list: [plant('item')] },
+  })
+  const changes = await getPage(`${admin.url}/audit`)
+  expectPlantedAsText(changes, 'person', 'address', 'target', 'detail', 'why', 'item')
+  await recordRefused(db, [
+    {
+      ...{ requestId: newId(), keyId, at: new Date(), status: 400 },
+      ...{ message: plant('message'), route: plant('route'), fields: [plant('field')] },
+    },
+  ])
+  const requests = await getPage(`${admin.url}/refused?${new URLSearchParams({ account: accountId })}`)
+  expectPlantedAsText(requests, 'account', 'message', 'route', 'field')
+  for (const field of ['target', 'by', 'action', 'from', 'to', 'after', 'account', 'status', 'before'])
+    for (const path of ['audit', 'refused'])
+      expectOnlyOurMarkup(
+        (await getPage(`${admin.url}/${path}?${new URLSearchParams({ [field]: plant(`asked ${field}`) })}`))
+          .html,
+      )
 })
 
 test('a redirect leads to our own pages only, whatever was asked for', async () => {

@@ -1,6 +1,10 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
+import { recordAudit } from '../../db/audit/record.ts'
+import { recordRefused } from '../../db/audit/refused.ts'
+import { newId } from '../../src/core/new-id.ts'
+import { axeFaults } from '../support/axe.ts'
 import { openBrowser, openPage, type WatchedPage } from '../support/browser.ts'
 import {
   type Account,
@@ -260,4 +264,64 @@ test('scripts and markup in messages are shown as text', async () => {
     for (const place of places) expect(await page.locator('main').innerText()).toContain(plant(place))
     expect(await page.locator('script, svg, img[src=x]').count()).toBe(0)
   }
+})
+
+describe('who did what, and what was refused', () => {
+  const row = { by: 'ann', via: 'cli', address: 'ops-1', action: 'channel.hold' } as const
+
+  beforeAll(async () => {
+    const { db } = service.runtime
+    const details = { reason: 'the provider is down' }
+    for (let n = 0; n < 60; n++) await recordAudit(db, { ...row, target: account.channelId, details })
+    const refused = {
+      keyId: account.keyId,
+      at: new Date(),
+      status: 400,
+      message: 'message.text.value: is empty',
+    }
+    const request = { ...refused, route: 'POST /v1/messages', fields: ['contact', 'contact.value'] }
+    await recordRefused(db, [{ ...request, requestId: newId() }])
+  })
+
+  const sizes = [390, 768, 1280].flatMap((width) =>
+    (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+  )
+  const paths = ['/audit', '/audit?by=ann', '/refused']
+  const faulty = ['/audit?from=never', '/refused?account=nobody']
+
+  test.each(sizes)(
+    'can be used by everybody, $width px wide, $colorScheme',
+    async ({ width, colorScheme }) => {
+      const viewport = { width, height: 800 }
+      const { page, expectNothingOdd } = await openPage(browser, [service.adminUrl], {
+        viewport,
+        colorScheme,
+      })
+      const expectUsable = async (path: string) => {
+        await open(path, page)
+        expect(await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth), path).toBe(width)
+        await page.locator('summary').click()
+        expect(await axeFaults(page), path).toEqual([])
+      }
+      for (const path of paths) await expectUsable(path)
+      expectNothingOdd()
+      for (const path of faulty) await expectUsable(path)
+      await page.context().close()
+    },
+  )
+
+  test('by keyboard: a change of the channel is found by its id, and the older ones by a link', async () => {
+    await open('/audit')
+    await page.locator('summary').focus()
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(account.channelId)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/target=/)
+    expect(await page.locator('tbody tr').count()).toBe(50)
+    await page.getByRole('link', { name: 'Older' }).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/after=/)
+    expect(await page.locator('tbody tr').count()).toBe(10)
+  })
 })

@@ -7,7 +7,7 @@ export type Access = Role | 'anyone'
 
 const accessOf = new WeakMap<object, Access>()
 
-/** Names the role that a route is for. Each route of these pages has one: see `refuseRoutesWithoutRole`. */
+/** Names the role that a route is for. Each route of these pages has one: see `refuseRoutesWithoutRole`. Another role's try is in the audit. */
 export function allow(access: Access) {
   const check = factory.createMiddleware(async (c, next) => {
     if (access === 'operator' && signedIn(c)?.role !== 'operator') {

@@ -6,7 +6,7 @@ import { canBeRecordId } from '../../core/record-id.ts'
 import { sendStatuses } from '../../core/timeline.ts'
 
 /** An empty field counts as absent. */
-const field = <Schema extends z.ZodType>(schema: Schema) =>
+export const field = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((text) => (text === '' ? undefined : text), schema.optional())
 
 const contact = z
@@ -22,7 +22,7 @@ const messageId = z
 const written = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/
 
 /** The value of a `datetime-local` field, which has no time zone: all times of these pages are UTC. */
-const moment = (name: string) =>
+export const moment = (name: string) =>
   z
     .string()
     .transform((text) => (written.test(text) ? Date.parse(`${text.replace(' ', 'T')}Z`) : Number.NaN))

@@ -30,12 +30,13 @@ export function refusedNoter(runtime: Needs<'db' | 'metrics', 'API_KEY_PEPPER'>)
     const key = keyOf(c)
     if (!key) return
     const { requestId, refusal: message, body } = c.var
+    const pattern = route === 'none' ? '(no such route)' : route
     const request = {
       requestId,
       at: new Date(),
       status: c.res.status,
       message,
-      route: `${c.req.method} ${route}`,
+      route: `${c.req.method} ${pattern}`,
     }
     const { search } = new URL(c.req.url)
     refused.add(key, () => ({ ...request, fields: [...parameterNames(search), ...namesIn(body)] }))

@@ -1,0 +1,20 @@
+import { pageOfAudit } from '../../../db/audit/list.ts'
+import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { allow } from '../people/allow.ts'
+import { auditInputIn, places, readAuditForm } from './audit-form.ts'
+import { AuditPage } from './audit-page.tsx'
+
+const rowsOnPage = 50
+
+/** Who did what, when, from where, to what (docs/how-to/see-who-did-what.md). */
+export function audit({ db }: AdminRuntime): AdminApp {
+  const app: AdminApp = factory.createApp()
+  app.get('/', allow('support'), async (c) => {
+    const input = auditInputIn(c.req.query())
+    const read = readAuditForm(input)
+    if ('issues' in read) return c.html(<AuditPage input={input} issues={read.issues} />, 400)
+    const { items, next } = await pageOfAudit(db, { ...read.form, limit: rowsOnPage })
+    return c.html(<AuditPage input={input} changes={items} next={next && places.write(next)} />)
+  })
+  return app
+}

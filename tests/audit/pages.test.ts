@@ -1,0 +1,201 @@
+import { eq, sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recordAudit } from '../../db/audit/record.ts'
+import { audit } from '../../db/schema.ts'
+import { createAdminApp } from '../../src/admin/app.ts'
+import type { AdminRuntime } from '../../src/admin/context.ts'
+import { factory } from '../../src/admin/context.ts'
+import { answerError } from '../../src/admin/errors.tsx'
+import { allow } from '../../src/admin/people/allow.ts'
+import { refusalRecorder } from '../../src/admin/people/refusals.ts'
+import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
+import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
+import { buildEndpoint } from '../support/endpoints.ts'
+import { getPage, postForm } from '../support/pages.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+
+const rejected = '+15550100103'
+let service: TestService
+let admin: TestAdmin
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  admin = await startTestAdmin(service)
+  account = await buildAccount(service)
+  await service.startWorker()
+})
+afterAll(async () => {
+  await admin.stop()
+  await service.stop()
+})
+
+const rowsOf = (target: string) => service.runtime.db.select().from(audit).where(eq(audit.target, target))
+
+async function failed(channelId = account.channelId): Promise<string> {
+  const requestId = await accept(service, { ...account, channelId }, textBody('Hello', rejected))
+  await finishedTimeline(service, requestId, account.apiKey)
+  return requestId
+}
+
+const changesNothing = 'changes nothing'
+
+/** What is done by each route that takes a form, and the row that it leaves. */
+const forms: Record<
+  string,
+  | typeof changesNothing
+  | (() => Promise<{ path: string; fields?: Record<string, string>; target: string; action: string }>)
+> = {
+  'POST /support/find': changesNothing,
+  'POST /support/search': changesNothing,
+  'POST /support/replays': async () => {
+    const target = await buildChannel(service, account.accountId)
+    await failed(target)
+    const set = { channel: target, state: 'failed', includeRefused: 'yes' }
+    const trial = await postForm(`${admin.url}/support/replays`, set)
+    expect(await rowsOf(target)).toEqual([])
+    const hidden = [...trial.html.matchAll(/name="(endedBy|lastSeq)" value="([^"]*)"/g)]
+    const bounds = Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, value]))
+    return {
+      path: '/support/replays',
+      fields: { ...set, ...bounds, confirmed: 'yes' },
+      target,
+      action: 'sends.replay',
+    }
+  },
+  'POST /support/:requestId/replay': async () => {
+    const target = await failed()
+    return { path: `/support/${target}/replay`, target, action: 'send.replay' }
+  },
+  'POST /support/:requestId/cancel': async () => {
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+    const target = await accept(service, account, { ...textBody(), sendAt })
+    return { path: `/support/${target}/cancel`, target, action: 'send.cancel' }
+  },
+  'POST /endpoints/:endpointId/resend': async () => {
+    const { endpointId: target } = await buildEndpoint(service, account.accountId, 'https://example.com/')
+    const fields = { since: new Date(Date.now() - 60_000).toISOString().slice(0, 16) }
+    return { path: `/endpoints/${target}/resend`, fields, target, action: 'endpoint.resend' }
+  },
+}
+
+test('for each route that takes a form it is known whether it changes something', () => {
+  const { routes } = createAdminApp(service.api as unknown as AdminRuntime)
+  const taking = routes
+    .filter(({ method, path }) => !['GET', 'ALL'].includes(method) && !path.startsWith('/queues/'))
+    .map(({ method, path }) => `${method} ${path}`)
+  expect([...new Set(taking)].sort()).toEqual(Object.keys(forms).sort())
+})
+
+const changing = Object.entries(forms).flatMap(([route, given]) =>
+  given === changesNothing ? [] : [{ route, given }],
+)
+
+test.each(changing)('$route leaves one row, with the person, from where, and on what', async ({ given }) => {
+  const { path, fields = {}, target, action } = await given()
+  expect((await postForm(admin.url + path, fields)).status).toBe(303)
+  expect(await rowsOf(target)).toMatchObject([{ by: 'admin', via: 'page', address: '127.0.0.1', action }])
+  // The same again changes nothing where it is of one send.
+  if (!action.startsWith('send.')) return
+  await postForm(admin.url + path, fields)
+  expect((await rowsOf(target)).length).toBe(1)
+})
+
+test('what another role may not do is refused, and in the audit', async () => {
+  const app = factory.createApp()
+  const recordRefusal = refusalRecorder(service.runtime)
+  app.use(async (c, next) => {
+    c.set('person', { name: 'sue', role: 'support' })
+    c.set('recordRefusal', () => recordRefusal(c))
+    await next()
+  })
+  app.post('/channels/:id/hold', allow('operator'), (c) => c.text('held'))
+  app.onError((error, c) => answerError(c, error, service.runtime.log))
+  const path = '/channels/01a1fde0-fa4b-754d-8e02-ab49c67ccb75/hold'
+  const incoming = { socket: { remoteAddress: '192.0.2.7' } }
+  expect((await app.request(path, { method: 'POST' }, { incoming })).status).toBe(403)
+  expect(await rowsOf(path)).toMatchObject([
+    { by: 'sue', via: 'page', address: '192.0.2.7', action: 'page.refused', details: { method: 'POST' } },
+  ])
+})
+
+describe('the page /audit', () => {
+  const page = (query: Record<string, string> = {}) =>
+    getPage(`${admin.url}/audit?${new URLSearchParams(query)}`)
+
+  const record = (by: string, target: string, more: { action?: 'channel.hold' | 'channel.resume' } = {}) =>
+    recordAudit(service.runtime.db, {
+      by,
+      via: 'cli',
+      address: 'host.example',
+      action: 'channel.hold',
+      target,
+      ...more,
+    })
+
+  test('shows who did what, when, from where and to what, and links a send to its page', async () => {
+    const target = await failed()
+    await postForm(`${admin.url}/support/${target}/replay`, {})
+    const { status, text, html } = await page({ target })
+    expect(status).toBe(200)
+    expect(text).toMatch(
+      new RegExp(
+        `\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d UTC +admin +page at 127.0.0.1 +replayed a send +${target}`,
+      ),
+    )
+    expect(html).toContain(`href="/support/${target}"`)
+  })
+
+  test('is filtered by target, person, action and time', async () => {
+    await record('ann', 'channel-1')
+    await record('ann', 'channel-2', { action: 'channel.resume' })
+    await record('bob', 'channel-1', { action: 'channel.resume' })
+    const cells = async (query: Record<string, string>) => {
+      const { html } = await page(query)
+      return [...html.matchAll(/<td class="id"><span>([^<]*)/g)].map(([, target]) => target)
+    }
+    expect(await cells({ target: 'channel-1' })).toEqual(['channel-1', 'channel-1'])
+    expect(await cells({ by: 'ann' })).toEqual(['channel-2', 'channel-1'])
+    expect(await cells({ by: 'ann', action: 'channel.hold' })).toEqual(['channel-1'])
+    expect(await cells({ target: 'channel-1', by: 'bob' })).toEqual(['channel-1'])
+    const minute = (ms: number) => new Date(Date.now() + ms).toISOString().slice(0, 16)
+    expect(await cells({ by: 'ann', from: minute(120_000) })).toEqual([])
+    expect(await cells({ by: 'ann', to: minute(-120_000) })).toEqual([])
+    expect(await cells({ by: 'ann', from: minute(-120_000), to: minute(120_000) })).toHaveLength(2)
+  })
+
+  test('leads from page to page to the oldest, each change once', async () => {
+    for (let n = 0; n < 120; n++) await record('many', `target-${n}`)
+    const seen: string[] = []
+    for (let path: string | undefined = '/audit?by=many'; path; ) {
+      const { html } = await getPage(admin.url + path)
+      seen.push(...[...html.matchAll(/target-\d+/g)].map(([target]) => target))
+      path = /href="([^"]*)">Older/.exec(html)?.[1]?.replaceAll('&amp;', '&')
+    }
+    expect(seen).toEqual(Array.from({ length: 120 }, (_, n) => `target-${119 - n}`))
+  })
+
+  test.each([{ from: 'yesterday' }, { action: 'dance' }, { after: 'x' }, { target: 'a\u0000b' }])(
+    'says what is wrong with %j',
+    async (query) => {
+      const { status, html } = await page(query as Record<string, string>)
+      expect(status).toBe(400)
+      expect(html).toContain('role="alert"')
+    },
+  )
+})
+
+test('rows older than AUDIT_RETENTION_DAYS are removed, and no others', async () => {
+  const { db } = service.runtime
+  const [old, young] = [await recordAudit(db, rowOf('old')), await recordAudit(db, rowOf('young'))]
+  await db.update(audit).set({ at: sql`now() - interval '366 days'` }).where(eq(audit.id, old))
+  await db.update(audit).set({ at: sql`now() - interval '364 days'` }).where(eq(audit.id, young))
+  const { retentionTrims } = await import('../../db/upkeep/retention.ts')
+  const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7, auditDays: 365 })
+  expect(await trims.audit?.(db, 100)).toBe(1)
+  expect(await rowsOf('old')).toEqual([])
+  expect(await rowsOf('young')).toHaveLength(1)
+})
+
+const rowOf = (target: string) =>
+  ({ by: 'ann', via: 'cli', address: null, action: 'channel.hold', target }) as const
