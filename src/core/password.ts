@@ -24,9 +24,9 @@ export function passwordIssue(password: string): string | undefined {
 }
 
 /** The hash of a password, with its salt and cost, so that the cost of new hashes can change. */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, cost = current): Promise<string> {
   const salt = randomBytes(saltBytes)
-  return stored(current, salt, await derive(password, salt, current))
+  return stored(cost, salt, await derive(password, salt, cost))
 }
 
 function stored({ N, r, p }: Cost, salt: Buffer, hash: Buffer): string {

@@ -8,7 +8,7 @@ import { textOf } from './pages.ts'
 import type { TestService } from './service.ts'
 
 export const password = 'correct horse battery staple'
-/** Hashed once: people of tests may share it. */
+/** Hashed once, and at little cost: people of tests may share it. */
 let hash: Promise<string> | undefined
 
 export async function buildPerson(
@@ -16,7 +16,7 @@ export async function buildPerson(
   name: string,
   role: Role,
 ): Promise<void> {
-  hash ??= hashPassword(password)
+  hash ??= hashPassword(password, { N: 16, r: 1, p: 1 })
   await addPerson(service.runtime.db, { name, role }, await hash)
 }
 

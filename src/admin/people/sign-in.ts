@@ -13,7 +13,7 @@ const seconds = 900
 const allowed = { ofPair: 10, ofAddress: 50, ofPerson: 50 }
 /** Each takes a core and 32 MiB for a while. */
 const hashesAtOnce = 2
-const hashesWaiting = 50
+const hashesWaiting = 20
 
 export interface SignInAttempt {
   name: string
