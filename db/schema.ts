@@ -23,6 +23,7 @@ import type { Message, MessageType } from '../src/core/message.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { DeliveryState } from '../src/core/receipt.ts'
+import type { ShownConfig } from '../src/core/shown-config.ts'
 import type { AutoCause, SuppressionCause } from '../src/core/suppression.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
 import {
@@ -70,6 +71,8 @@ export const channels = pgTable(
     name: text('name').notNull(),
     /** Sealed by `sealConfig`. */
     sealedConfig: text('sealed_config').notNull(),
+    /** What of it may be shown (src/core/shown-config.ts). Null if it was set by a release before 0023. */
+    shownConfig: json('shown_config').$type<ShownConfig>(),
     onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
     ordering: text('ordering').$type<Ordering>().notNull().default('contact'),
     /** Set while the channel is held and its sends wait. */

@@ -2,14 +2,16 @@ import { Hono } from 'hono'
 import { Readiness } from '../platform/readiness.ts'
 import { authenticate, checkHost, refuseForeignForms } from './access.ts'
 import { assets } from './assets.ts'
+import { channels } from './channels/routes.tsx'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { endpoints } from './endpoints/routes.tsx'
 import { answerError, PageError } from './errors.tsx'
 import { inbox } from './inbox/routes.tsx'
 import { metrics } from './metrics.ts'
-import { queueBoard } from './queue-board.ts'
+import { queueBoard } from './queues/routes.tsx'
 import { securityHeaders } from './security-headers.ts'
 import { support } from './support/routes.tsx'
+import { today } from './today/routes.tsx'
 
 /** The routes of the admin process (docs/how-to/find-a-send.md). */
 export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(runtime)): AdminApp {
@@ -26,10 +28,11 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   })
 
   app.use(checkHost(runtime), authenticate(runtime), refuseForeignForms)
-  app.get('/', (c) => c.redirect('/support'))
   app.get('/admin.css', assets.styles)
   app.get('/icon.svg', assets.icon)
   app.route('/support', support(runtime))
+  app.route('/', today(runtime))
+  app.route('/channels', channels(runtime))
   app.route('/endpoints', endpoints(runtime))
   app.route('/inbox', inbox(runtime))
   app.route('/queues', queueBoard(runtime))

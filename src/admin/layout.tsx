@@ -1,7 +1,10 @@
 import type { Child } from 'hono/jsx'
 
 const pages = [
+  { href: '/', name: 'Today' },
   { href: '/support', name: 'Support' },
+  { href: '/channels', name: 'Channels' },
+  { href: '/endpoints', name: 'Endpoints' },
   { href: '/inbox', name: 'Inbox' },
   { href: '/queues', name: 'Queues' },
 ]

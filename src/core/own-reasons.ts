@@ -24,5 +24,11 @@ export function ownReasonOf(reason: string): keyof typeof ownReasons | undefined
 /** The reason of a channel that an operator holds. */
 export const heldByOperator = 'held by an operator'
 
+/** The same, with the operator's own words. */
+export const heldFor = (words: string): string => `${heldByOperator}: ${words}`
+
+export const isHeldByOperator = (reason: string | null): boolean =>
+  reason === heldByOperator || reason?.startsWith(heldFor('')) === true
+
 /** Ends the reason of a send that failed at its last attempt. */
 export const lastAttempt = '(the last attempt)'

@@ -1,4 +1,4 @@
-import { heldByOperator, ownReasonOf } from '../own-reasons.ts'
+import { heldByOperator, isHeldByOperator, ownReasonOf } from '../own-reasons.ts'
 import type { SuppressionCause } from '../suppression.ts'
 import type { Timeline } from '../timeline.ts'
 import { type Condition, lastOf, mayHaveGotThrough } from './condition.ts'
@@ -201,17 +201,17 @@ export const conditionTexts: {
   },
   held: {
     summary({ since, reason }, { channel, now }) {
-      const byOperator = reason === heldByOperator
+      const byOperator = isHeldByOperator(reason)
+      const words = byOperator ? reason?.slice(heldByOperator.length + 2) : reason
       const held = `Waiting: the channel ${channel.name} has been held${byOperator ? ' by an operator' : ''} since ${clock(since, now)}.`
-      return byOperator || !reason ? held : `${held} ${sentence(reason)}`
+      return words ? `${held} ${sentence(words)}` : held
     },
     customer: asOf('is waiting to be sent'),
     next: 'It is sent when the channel is resumed.',
     advice: ({ reason }, { channel }) => ({
-      text:
-        reason === heldByOperator
-          ? 'Resume the channel when its messages may be sent again.'
-          : 'Fix the problem above, then resume the channel.',
+      text: isHeldByOperator(reason)
+        ? 'Resume the channel when its messages may be sent again.'
+        : 'Fix the problem above, then resume the channel.',
       command: `channel resume ${channel.channelId}`,
     }),
   },
