@@ -2081,15 +2081,17 @@ select page.rank, c.id as "channelId", c.account_id as "accountId", c.name, a.na
   c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
   c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue"
 from (
-  select c.id, case when c.held_at is not null or c.breaker_open_until is not null then 0 else 1 end as rank
+  select c.id, r.rank
   from channels c join accounts a on a.id = c.account_id
+    cross join lateral (
+      select case when c.held_at is not null or c.breaker_open_until is not null then 0 else 1 end as rank) r
   where c.deleted_at is null and ($1::text is null or c.provider = $1)
     and ($2::text is null
          or $2 = case when c.held_at is not null then 'held'
                       when c.breaker_open_until is not null then 'failing' else 'ready' end)
     and ($3::text is null or a.name = $3 or a.id::text = $3)
     and ($4::text is null or position(lower($4) in lower(c.name)) > 0 or c.id::text = $4)
-    and ($5::int is null or (case when c.held_at is not null or c.breaker_open_until is not null then 0 else 1 end, c.name, c.id) > ($5::int, $6::text, $7::uuid))
+    and ($5::int is null or (r.rank, c.name, c.id) > ($5::int, $6::text, $7::uuid))
   order by 2, c.name, c.id limit $8) page
 join channels c on c.id = page.id join accounts a on a.id = c.account_id
 cross join lateral (
@@ -2106,11 +2108,14 @@ select page.rank, e.id as "endpointId", e.account_id as "accountId", a.name as "
        e.disabled_at as "disabledAt", e.disabled_reason as "disabledReason", e.failing_since as "failingSince",
        e.answered_at as "answeredAt", w.waiting, w.oldest as "oldestDue"
 from (
-  select e.id, case when e.disabled_at is not null then 0 when e.failing_since is not null then 1 else 2 end as rank
+  select e.id, r.rank
   from endpoints e join accounts a on a.id = e.account_id
-  where ($1::text is null or case when e.disabled_at is not null then 0 when e.failing_since is not null then 1 else 2 end = array_position('{disabled,failing,answering}', $1) - 1)
+    cross join lateral (
+      select case when e.disabled_at is not null then 0
+                  when e.failing_since is not null then 1 else 2 end as rank) r
+  where ($1::text is null or r.rank = array_position('{disabled,failing,answering}', $1) - 1)
     and ($2::text is null or a.name = $2 or a.id::text = $2)
-    and ($3::int is null or (case when e.disabled_at is not null then 0 when e.failing_since is not null then 1 else 2 end, e.id) > ($3::int, $4::uuid))
+    and ($3::int is null or (r.rank, e.id) > ($3::int, $4::uuid))
   order by 2, e.id limit $5) page
 join endpoints e on e.id = page.id join accounts a on a.id = e.account_id
 cross join lateral (

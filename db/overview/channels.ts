@@ -27,7 +27,9 @@ export interface ListedChannel {
 export const countedWaiting = 1000
 
 /** 0 for channels whose sends don't go. Lists begin with them. */
-const rank = `case when c.held_at is not null or c.breaker_open_until is not null then 0 else 1 end`
+const rank = sqlText`
+  cross join lateral (
+    select case when c.held_at is not null or c.breaker_open_until is not null then 0 else 1 end as rank) r`
 
 const columns = sqlText`
   c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
@@ -66,15 +68,16 @@ const listStatement = prepared<ListedChannel & { rank: number }>(
     -- $7: after this place; $8: how many. $5: the rank. $6: the name.
     select page.rank, ${columns}
     from (
-      select c.id, ${rank} as rank
+      select c.id, r.rank
       from channels c join accounts a on a.id = c.account_id
+        ${rank}
       where c.deleted_at is null and ($1::text is null or c.provider = $1)
         and ($2::text is null
              or $2 = case when c.held_at is not null then 'held'
                           when c.breaker_open_until is not null then 'failing' else 'ready' end)
         and ($3::text is null or a.name = $3 or a.id::text = $3)
         and ($4::text is null or position(lower($4) in lower(c.name)) > 0 or c.id::text = $4)
-        and ($5::int is null or (${rank}, c.name, c.id) > ($5::int, $6::text, $7::uuid))
+        and ($5::int is null or (r.rank, c.name, c.id) > ($5::int, $6::text, $7::uuid))
       order by 2, c.name, c.id limit $8) page
     join channels c on c.id = page.id join accounts a on a.id = c.account_id
     ${backlog}

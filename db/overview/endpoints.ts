@@ -21,7 +21,10 @@ export interface ListedEndpoint {
 export const countedCallbacks = 1000
 
 /** Disabled ones first, then those that fail. */
-const rank = `case when e.disabled_at is not null then 0 when e.failing_since is not null then 1 else 2 end`
+const rank = sqlText`
+  cross join lateral (
+    select case when e.disabled_at is not null then 0
+                when e.failing_since is not null then 1 else 2 end as rank) r`
 
 export interface EndpointPlace {
   rank: number
@@ -44,11 +47,12 @@ const listStatement = prepared<ListedEndpoint & { rank: number }>(
            e.disabled_at as "disabledAt", e.disabled_reason as "disabledReason", e.failing_since as "failingSince",
            e.answered_at as "answeredAt", w.waiting, w.oldest as "oldestDue"
     from (
-      select e.id, ${rank} as rank
+      select e.id, r.rank
       from endpoints e join accounts a on a.id = e.account_id
-      where ($1::text is null or ${rank} = array_position('{disabled,failing,answering}', $1) - 1)
+        ${rank}
+      where ($1::text is null or r.rank = array_position('{disabled,failing,answering}', $1) - 1)
         and ($2::text is null or a.name = $2 or a.id::text = $2)
-        and ($3::int is null or (${rank}, e.id) > ($3::int, $4::uuid))
+        and ($3::int is null or (r.rank, e.id) > ($3::int, $4::uuid))
       order by 2, e.id limit $5) page
     join endpoints e on e.id = page.id join accounts a on a.id = e.account_id
     cross join lateral (

@@ -26,15 +26,18 @@ test('the queue board shows how many jobs are in each queue, and since when the 
   expect(status).toBe(200)
   const rows = html.match(/<tr>.*?<\/tr>/gs) ?? []
   const cells = (start: RegExp) =>
-    [...(rows.find((row) => start.test(row)) ?? '').matchAll(/<td data-label="([^"]+)"[^>]*>(.*?)<\/td>/gs)].map(
-      ([, name, cell = '']) => [name, cell.replace(/<[^>]*>/g, '').trim()],
-    )
+    [
+      ...(rows.find((row) => start.test(row)) ?? '').matchAll(/<td data-label="([^"]+)"[^>]*>(.*?)<\/td>/gs),
+    ].map(([, name, cell = '']) => [name, cell.replace(/<[^>]*>/g, '').trim()])
   const found = Object.fromEntries(cells(/>sends <small/))
   expect(Number(found.waiting) + Number(found.prioritized)).toBe(2)
   expect(found).toMatchObject({ delayed: '0', active: '0', failed: '0' })
   expect(found['Oldest since']).toContain(before)
   for (const queue of ['sends-overflow', 'callbacks', 'callbacks-slow-start'])
-    expect(Object.fromEntries(cells(new RegExp(`>${queue} <small`)))).toMatchObject({ waiting: '0', failed: '0' })
+    expect(Object.fromEntries(cells(new RegExp(`>${queue} <small`)))).toMatchObject({
+      waiting: '0',
+      failed: '0',
+    })
 })
 
 test('it updates by itself only if it is asked to, and changes nothing', async () => {
