@@ -26,6 +26,7 @@ import type { OnUncertain } from '../src/core/outcome.ts'
 import type { Role } from '../src/core/person.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { DeliveryState } from '../src/core/receipt.ts'
+import type { ShownConfig } from '../src/core/shown-config.ts'
 import type { AutoCause, SuppressionCause } from '../src/core/suppression.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
 import {
@@ -73,6 +74,8 @@ export const channels = pgTable(
     name: text('name').notNull(),
     /** Sealed by `sealConfig`. */
     sealedConfig: text('sealed_config').notNull(),
+    /** What of it may be shown (src/core/shown-config.ts). Null if it was set before migration 0025. */
+    shownConfig: json('shown_config').$type<ShownConfig>(),
     onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
     ordering: text('ordering').$type<Ordering>().notNull().default('contact'),
     /** Set while the channel is held and its sends wait. */

@@ -197,6 +197,36 @@ begun as (
   select $3::bytea, id, now() + interval '12 hours' from person)
 select name from person;
 
+-- busiest_channels: Finds the channels with the most sends that went wrong in given hours, then those with the most sends.
+-- $1: the hours; $2: the account, its id or name, null for all; $3: how many; $4: after how many.
+with counts as materialized (
+  select channel_id, sum(failed + undelivered + uncertain) as wrong, sum(accepted) as accepted
+  from (
+    select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
+    from send_counts
+    where hour = any($1::timestamptz[])
+      and channel_id <> '00000000-0000-0000-0000-000000000000'
+    union all
+    select hour, channel_id,
+           case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
+           case when split_part(counted_as, '/', 1) = 'sent' then change else 0 end as sent,
+           case when split_part(counted_as, '/', 1) = 'delivered' then change else 0 end as delivered,
+           case when split_part(counted_as, '/', 1) = 'read' then change else 0 end as read,
+           case when split_part(counted_as, '/', 1) = 'undelivered' then change else 0 end as undelivered,
+           case when split_part(counted_as, '/', 1) = 'failed' then change else 0 end as failed,
+           case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
+           case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
+    from send_count_changes
+    where hour = any($1::timestamptz[])
+      and true) c
+  group by channel_id)
+select c.id as "channelId"
+from channels c join accounts a on a.id = c.account_id left join counts on counts.channel_id = c.id
+where (c.deleted_at is null or counts.channel_id is not null)
+  and ($2::text is null or a.name = $2 or a.id::text = $2)
+order by coalesce(counts.wrong, 0) desc, coalesce(counts.accepted, 0) desc, c.name, c.id
+limit $3 offset $4;
+
 -- busy_channels: Lists the channels with overdue sends, except held ones.
 with recursive waiting as (
   (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
@@ -397,12 +427,35 @@ select request_id as "requestId", status, case when written.endpoint_ids is not 
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written;
 
+-- channel_facts: Reads a channel for its page.
+select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "expireAfterSeconds",
+       c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds", c.max_in_flight as "maxInFlight",
+       c.expects_receipts as "expectsReceipts", c.receipt_at as "receiptAt", c.created_at as "createdAt",
+       c.shown_config as "shownConfig",
+       array(select name from templates t where t.channel_id = c.id order by name limit 100) as templates,
+       (select json_build_object('channels', count(*), 'failing', count(o.breaker_open_until),
+                                 'since', min(o.breaker_opened_at))
+        from channels o where o.provider = c.provider and o.deleted_at is null) as "ofProvider"
+from channels c where c.id = $1;
+
 -- channel_states: Counts held channels and open circuit breakers by provider, for metrics.
 select provider, count(*) filter (where held_at is not null)::int as held,
        count(*) filter (where breaker_open_until > clock_timestamp())::int as "breakersOpen",
        count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen",
        count(*) filter (where awaits_receipt_since < clock_timestamp() - interval '1 hour')::int as "withoutReceipts"
 from channels where deleted_at is null group by provider;
+
+-- channels_given: Reads channels for operators.
+select c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
+  c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
+  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue"
+from channels c join accounts a on a.id = c.account_id
+cross join lateral (
+  select count(*)::int as waiting, min(next_attempt_at) as oldest
+  from (select s.next_attempt_at from sends s
+        where s.channel_id = c.id and s.finished_at is null
+        order by s.next_attempt_at limit 1001) first) w
+where c.id = any((select $1::uuid[])::uuid[]);
 
 -- channels_of_sends: Finds the channels of the sends that receipts are about.
 select request_id as "requestId", account_id as "accountId", channel_id as "channelId"
@@ -589,6 +642,37 @@ from (
   where hour = any($1::timestamptz[])
     and true) c
 group by c.hour order by c.hour;
+
+-- counts_of_channels: Counts the sends of channels that were accepted in given hours.
+-- $1: the hours; $2: the channels.
+select c.channel_id as "channelId",
+       coalesce(sum(c.accepted), 0)::int as accepted,
+       coalesce(sum(c.sent), 0)::int as sent,
+       coalesce(sum(c.delivered), 0)::int as delivered,
+       coalesce(sum(c.read), 0)::int as read,
+       coalesce(sum(c.undelivered), 0)::int as undelivered,
+       coalesce(sum(c.failed), 0)::int as failed,
+       coalesce(sum(c.uncertain), 0)::int as uncertain,
+       coalesce(sum(c.canceled), 0)::int as canceled
+from (
+  select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
+  from send_counts
+  where hour = any($1::timestamptz[])
+    and channel_id = any($2::uuid[])
+  union all
+  select hour, channel_id,
+         case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
+         case when split_part(counted_as, '/', 1) = 'sent' then change else 0 end as sent,
+         case when split_part(counted_as, '/', 1) = 'delivered' then change else 0 end as delivered,
+         case when split_part(counted_as, '/', 1) = 'read' then change else 0 end as read,
+         case when split_part(counted_as, '/', 1) = 'undelivered' then change else 0 end as undelivered,
+         case when split_part(counted_as, '/', 1) = 'failed' then change else 0 end as failed,
+         case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
+         case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
+  from send_count_changes
+  where hour = any($1::timestamptz[])
+    and channel_id = any($2::uuid[])) c
+group by c.channel_id;
 
 -- counts_of_some: Counts the sends of an account or a channel by the hour of their accept.
 -- $1: the hours; $2: account or channel; $3: its id.
@@ -890,6 +974,13 @@ counted_changes as (
   group by 1, 2, 3, 4)
 select request_id as "requestId", failure as reason from written;
 
+-- expiring_keys: Lists the API keys that expired in the last week, or expire in the next.
+select k.display_prefix as "displayPrefix", a.name as "accountName", k.expires_at as "expiresAt",
+       count(*) over ()::int as total
+from api_keys k join accounts a on a.id = k.account_id
+where k.revoked_at is null and k.expires_at between now() - interval '7 days' and now() + interval '7 days'
+order by k.expires_at limit 10;
+
 -- fail_suppressed: Fails queued sends whose contact is suppressed.
 -- $1: how many; $2: the sends; $3: the key of the hashes of erased contacts.
 with
@@ -1083,6 +1174,21 @@ counted_changes as (
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4)
 select request_id as "requestId", failure as reason from written;
+
+-- failing_endpoints: Lists the endpoints that are disabled, or fail, disabled ones first.
+select e.id as "endpointId", e.url, a.name as "accountName", e.disabled_at is not null as "isDisabled",
+       coalesce(e.disabled_at, e.failing_since) as since, e.disabled_reason as reason,
+       count(*) over ()::int as total
+from endpoints e join accounts a on a.id = e.account_id
+where e.disabled_at is not null or e.failing_since is not null
+order by e.disabled_at is null, since limit 10;
+
+-- failing_providers: Finds the providers of which several channels fail at once.
+select provider, count(*)::int as channels, count(breaker_open_until)::int as failing,
+       min(coalesce(breaker_opened_at, breaker_open_until)) as since
+from channels where deleted_at is null
+group by provider having count(breaker_open_until) > 1
+order by failing desc;
 
 -- failures_of_all: Counts all sends that went wrong by reason and code.
 -- $1: the hours; $2: how many.
@@ -2044,6 +2150,75 @@ counted_accepts as (
   from recorded group by 1, 2, 3)
 select "requestId", "overflowOf", "isBehind" from recorded;
 
+-- last_failure_of_channel: Finds what a channel’s provider last answered when a call failed.
+-- Of sends that ended otherwise than sent; and of those that are tried again, among the last in line.
+select "requestId", at, record, failure
+from (
+  (select s.request_id as "requestId", s.finished_at as at, s.attempt_record as record, s.failure
+   from sends s where s.channel_id = $1 and s.failure is not null
+   order by s.seq desc limit 100)
+  union all
+  select w.request_id, e.at, e.fields, null
+  from (select s.request_id, s.attempt from sends s
+        where s.channel_id = $1 and s.finished_at is null
+        order by s.next_attempt_at desc limit 100) w
+    cross join lateral (
+      select e.at, e.fields from send_events e
+      where w.attempt > 0 and e.request_id = w.request_id and e.event = 'attempt_finished'
+      order by e.at desc limit 1) e) last
+order by at desc limit 1;
+
+-- list_channels: Lists a page of all channels, those first whose sends don’t go, for operators.
+-- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id; $5, $6: and
+-- $7: after this place; $8: how many. $5: the rank. $6: the name.
+select page.rank, c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
+  c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
+  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue"
+from (
+  select c.id, r.rank
+  from channels c join accounts a on a.id = c.account_id
+    cross join lateral (
+      select case when c.held_at is not null or c.breaker_open_until is not null then 0 else 1 end as rank) r
+  where c.deleted_at is null and ($1::text is null or c.provider = $1)
+    and ($2::text is null
+         or $2 = case when c.held_at is not null then 'held'
+                      when c.breaker_open_until is not null then 'failing' else 'ready' end)
+    and ($3::text is null or a.name = $3 or a.id::text = $3)
+    and ($4::text is null or position(lower($4) in lower(c.name)) > 0 or c.id::text = $4)
+    and ($5::int is null or (r.rank, c.name, c.id) > ($5::int, $6::text, $7::uuid))
+  order by 2, c.name, c.id limit $8) page
+join channels c on c.id = page.id join accounts a on a.id = c.account_id
+cross join lateral (
+  select count(*)::int as waiting, min(next_attempt_at) as oldest
+  from (select s.next_attempt_at from sends s
+        where s.channel_id = c.id and s.finished_at is null
+        order by s.next_attempt_at limit 1001) first) w
+order by page.rank, c.name, c.id;
+
+-- list_endpoints: Lists a page of all endpoints, those first that get no callbacks, for operators.
+-- $1: the state; $2: the account, its id or name; $3: after this rank; $4: and of it after this endpoint;
+-- $5: how many.
+select page.rank, e.id as "endpointId", e.account_id as "accountId", a.name as "accountName", e.url,
+       e.disabled_at as "disabledAt", e.disabled_reason as "disabledReason", e.failing_since as "failingSince",
+       e.answered_at as "answeredAt", w.waiting, w.oldest as "oldestDue"
+from (
+  select e.id, r.rank
+  from endpoints e join accounts a on a.id = e.account_id
+    cross join lateral (
+      select case when e.disabled_at is not null then 0
+                  when e.failing_since is not null then 1 else 2 end as rank) r
+  where ($1::text is null or r.rank = array_position('{disabled,failing,answering}', $1) - 1)
+    and ($2::text is null or a.name = $2 or a.id::text = $2)
+    and ($3::int is null or (r.rank, e.id) > ($3::int, $4::uuid))
+  order by 2, e.id limit $5) page
+join endpoints e on e.id = page.id join accounts a on a.id = e.account_id
+cross join lateral (
+  select count(*)::int as waiting, min(next_try_at) as oldest
+  from (select c.next_try_at from callbacks c
+        where c.endpoint_id = e.id and c.finished_at is null
+        order by c.next_try_at limit 1001) first) w
+order by page.rank, e.id;
+
 -- list_suppressions: Lists an account's entries page by page, oldest first.
 -- $1: the account; $2: after this entry; $3: how many.
 select e.id as "suppressionId", e.contact_type as "contactType",
@@ -2296,6 +2471,22 @@ set receipt_at = greatest(c.receipt_at, given.at),
     awaits_receipt_since = case when c.awaits_receipt_since > given.at then c.awaits_receipt_since end
 from given
 where c.id = given.id;
+
+-- oldest_waiting: Finds the channels whose sends have been due for the longest time.
+with recursive waiting as (
+  (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
+  union all
+  select (select channel_id from sends where finished_at is null and channel_id > waiting.id
+          order by channel_id limit 1)
+  from waiting where waiting.id is not null)
+select c.id as "channelId", c.name, a.name as "accountName", first.due as "dueSince"
+from waiting cross join lateral (
+    select s.next_attempt_at as due from sends s
+    where s.channel_id = waiting.id and s.finished_at is null
+    order by s.next_attempt_at limit 1) first
+  join channels c on c.id = waiting.id join accounts a on a.id = c.account_id
+where first.due < now()
+order by first.due limit 3;
 
 -- open_breaker: Opens a channel’s circuit breaker, for longer each time.
 update channels
@@ -3879,6 +4070,14 @@ from (
     from (select request_id, status, seq from sends earlier
           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
           order by seq limit 100) earlier) ahead;
+
+-- stopped_channels: Lists the channels that are held, or whose calls fail, those of the longest time first.
+select c.id as "channelId", c.name, a.name as "accountName", c.provider, c.held_at is not null as "isHeld",
+       coalesce(c.held_at, c.breaker_opened_at, c.breaker_open_until) as since, c.held_reason as reason,
+       count(*) over ()::int as total
+from channels c join accounts a on a.id = c.account_id
+where c.deleted_at is null and (c.held_at is not null or c.breaker_open_until is not null)
+order by since limit 10;
 
 -- suppress_contacts: Suppresses the contacts of sends after a bounce, a complaint or an opt-out, as their channels allow it.
 with

@@ -2,6 +2,7 @@ import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
 import type { Ordering } from '../../src/core/lane.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { type ProviderName, providerNames, providerRules } from '../../src/core/providers/index.ts'
+import type { ShownConfig } from '../../src/core/shown-config.ts'
 import type { AutoCause } from '../../src/core/suppression.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { channels } from '../schema.ts'
@@ -65,6 +66,8 @@ export function findOwnChannels(
 export interface ChannelFields {
   name: string
   sealedConfig: string
+  /** What of the config operators may see. */
+  shownConfig?: ShownConfig
   onUncertain: OnUncertain
   ordering?: Ordering
   expireAfterSeconds?: number | null

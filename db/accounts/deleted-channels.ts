@@ -78,6 +78,7 @@ async function markDeleted(transaction: Transaction, id: string): Promise<number
       heldAt: sql`coalesce(${channels.heldAt}, clock_timestamp())`,
       heldReason: ownReasons.channelDeleted,
       sealedConfig: '',
+      shownConfig: null,
       breakerOpenUntil: null,
       breakerOpenedAt: null,
       breakerOpenings: 0,

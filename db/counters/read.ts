@@ -39,7 +39,7 @@ const parts = {
 const hourGiven = 'hour = any($1::timestamptz[])'
 
 /** SQL of counters of the hours `$1`. */
-export const countsOf = ({ folded, changes }: Parts) => sqlText`
+const countsOf = ({ folded, changes }: Parts) => sqlText`
   select hour, channel_id, ${sqlList(counters)}
   from send_counts
   where ${hourGiven}
@@ -50,6 +50,9 @@ export const countsOf = ({ folded, changes }: Parts) => sqlText`
   from send_count_changes
   where ${hourGiven}
     and ${changes}`
+
+export const countsOfEach = countsOf(parts.each)
+export const hoursGiven = (condition: string) => countsOf({ folded: condition, changes: condition })
 
 export const sumsOf = (counts: string) =>
   counters.map((name) => `coalesce(sum(${counts}.${name}), 0)::int as ${name}`).join(',\n')

@@ -37,7 +37,8 @@ CREATE TABLE "send_counts" (
 	CONSTRAINT "send_counts_hour_channel_id_pk" PRIMARY KEY("hour","channel_id")
 );
 --> statement-breakpoint
--- From here on by hand, except for the column (docs/decisions/0052-counters.md). `sends` comes last: it is locked for the shortest time.
+ALTER TABLE "channels" ADD COLUMN "shown_config" json;--> statement-breakpoint
+-- From here on by hand, except for the column of `sends` (docs/decisions/0052-counters.md). `sends` comes last: it is locked for the shortest time.
 -- A statement that appends must not wait until a vacuum has cut the table's end off.
 ALTER TABLE "send_count_changes" SET (vacuum_truncate = off);--> statement-breakpoint
 -- Its rows of the present hour change often.

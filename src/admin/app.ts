@@ -4,6 +4,7 @@ import { Readiness } from '../platform/readiness.ts'
 import { allowScrape, passwordCheck, refuseForeignForms } from './access.ts'
 import { assets } from './assets.ts'
 import { audit } from './audit/routes.tsx'
+import { channels } from './channels/routes.tsx'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { endpoints } from './endpoints/routes.tsx'
 import { answerError, PageError } from './errors.tsx'
@@ -13,10 +14,11 @@ import { allow, refuseRoutesWithoutRole } from './people/allow.ts'
 import { identify, requireSignIn } from './people/identify.ts'
 import { login } from './people/login.tsx'
 import { people } from './people/routes.tsx'
-import { queueBoard } from './queue-board.ts'
+import { queueBoard } from './queues/routes.tsx'
 import { refused } from './refused/routes.tsx'
 import { securityHeaders } from './security-headers.ts'
 import { support } from './support/routes.tsx'
+import { today } from './today/routes.tsx'
 
 /** The routes of the admin process (docs/how-to/find-a-send.md). */
 export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(runtime)): AdminApp {
@@ -41,8 +43,9 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.route('/', login(runtime))
 
   app.use(requireSignIn)
-  app.get('/', allow('support'), (c) => c.redirect('/support'))
   app.route('/support', support(runtime))
+  app.route('/', today(runtime))
+  app.route('/channels', channels(runtime))
   app.route('/endpoints', endpoints(runtime))
   app.route('/inbox', inbox(runtime))
   app.route('/queues', queueBoard(runtime))

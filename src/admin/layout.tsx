@@ -5,7 +5,10 @@ import type { AdminEnv } from './context.ts'
 
 /** The menu. An entry with a role is shown to that role only. */
 const pages: { href: string; name: string; role?: Role }[] = [
+  { href: '/', name: 'Today' },
   { href: '/support', name: 'Support' },
+  { href: '/channels', name: 'Channels' },
+  { href: '/endpoints', name: 'Endpoints' },
   { href: '/inbox', name: 'Inbox' },
   { href: '/queues', name: 'Queues', role: 'operator' },
   { href: '/refused', name: 'Refused' },

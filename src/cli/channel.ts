@@ -19,6 +19,7 @@ import { type ProviderName, providerNames, providerRules } from '../core/provide
 import { expectsReceipts } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
+import { type ShownConfig, shownConfig } from '../core/shown-config.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { existingAccount, holdReason, json } from './arguments.ts'
 import {
@@ -205,7 +206,7 @@ function seal(
   config: unknown,
   channelId: string,
   setting: CliContext['setting'],
-): { sealedConfig: string; expectsReceipts: boolean } {
+): { sealedConfig: string; shownConfig: ShownConfig; expectsReceipts: boolean } {
   const key = setting('CREDENTIALS_KEY')
   const rules: ProviderRules = providerRules[provider]
   const parsed = rules.config.safeParse(config, { error: describeIssue })
@@ -216,6 +217,7 @@ function seal(
   if (issue) throw new CliError(`Fix --config for ${provider}: ${issue}`)
   return {
     sealedConfig: sealConfig(parsed.data, channelId, key),
+    shownConfig: shownConfig(parsed.data as object),
     expectsReceipts: expectsReceipts(rules.receipts, parsed.data),
   }
 }

@@ -9,6 +9,7 @@ import type { ProviderRules } from '../core/provider.ts'
 import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { expectsReceipts } from '../core/receipt.ts'
 import { sealConfig } from '../core/sealed-config.ts'
+import { shownConfig } from '../core/shown-config.ts'
 import { readSettings, type Settings } from '../platform/settings.ts'
 import type { EmulatedProvider, Emulators } from './emulators/index.ts'
 
@@ -85,6 +86,7 @@ function seal(provider: ProviderName, config: object, channelId: string, key: Bu
   const parsed = rules.config.parse(config)
   return {
     sealedConfig: sealConfig(parsed, channelId, key),
+    shownConfig: shownConfig(parsed as object),
     expectsReceipts: expectsReceipts(rules.receipts, parsed),
   }
 }

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccount } from '../../db/accounts/accounts.ts'
-import { updateChannel } from '../../db/accounts/channels.ts'
+import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { createFlow } from '../../db/accounts/flows.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { recordAudit } from '../../db/audit/record.ts'
 import { recordRefused } from '../../db/audit/refused.ts'
+import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
 import { newId } from '../../src/core/new-id.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import {
@@ -16,6 +17,7 @@ import {
   buildWebhookChannel,
   textBody,
 } from '../support/builders.ts'
+import { buildEndpoint } from '../support/endpoints.ts'
 import { expectOnlyOurMarkup, getPage, type Page, postForm } from '../support/pages.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { answer, openWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
@@ -184,6 +186,44 @@ test('of who did what, and of refused requests: names, targets, details, message
         (await getPage(`${admin.url}/${path}?${new URLSearchParams({ [field]: plant(`asked ${field}`) })}`))
           .html,
       )
+})
+
+test('of channels, endpoints and counts: names, reasons, codes and filters stay text', async () => {
+  const { db } = service.runtime
+  const channelId = await buildChannel(service, account.accountId)
+  await updateChannel(db, channelId, { name: plant('name'), shownConfig: { host: plant('config') } })
+  await holdChannel(db, channelId, plant('held'))
+  await db.$client.query(`insert into send_count_changes values ($1, $2, date_trunc('hour', now()), $3, 1)`, [
+    account.accountId,
+    channelId,
+    `failed/${plant('fault').slice(0, 20)}/${plant('code').slice(0, 60)}`,
+  ])
+  const { endpointId } = await buildEndpoint(
+    service,
+    account.accountId,
+    `https://hooks.example/?${plant('url').replaceAll(' ', '')}`,
+  )
+  await disableEndpoint(db, endpointId, plant('disabled'))
+  expectPlantedAsText(await getPage(`${admin.url}/`), 'name', 'held', 'account', 'disabled')
+  expectPlantedAsText(await getPage(`${admin.url}/channels`), 'name', 'held', 'account')
+  expectPlantedAsText(
+    await getPage(`${admin.url}/channels/${channelId}`),
+    'name',
+    'held',
+    'account',
+    'config',
+  )
+  expectPlantedAsText(await getPage(`${admin.url}/endpoints`), 'account', 'disabled')
+  expectOnlyOurMarkup((await getPage(`${admin.url}/endpoints/${endpointId}`)).html)
+  for (const path of [
+    '/?account=',
+    '/?span=',
+    '/channels?name=',
+    '/channels?account=',
+    '/channels?after=',
+    '/endpoints?account=',
+  ])
+    expectOnlyOurMarkup((await getPage(admin.url + path + encodeURIComponent(plant('asked')))).html)
 })
 
 test('a redirect leads to our own pages only, whatever was asked for', async () => {

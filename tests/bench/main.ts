@@ -3,6 +3,7 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Benchmark, Findings } from './benchmark.ts'
+import { consolePages } from './console/index.ts'
 import { costs } from './costs/index.ts'
 import { fairness } from './fairness/index.ts'
 import { mail } from './mail/index.ts'
@@ -24,9 +25,10 @@ const benchmarks: Record<string, Benchmark> = {
   soak,
   costs,
   mail,
+  console: consolePages,
 }
-/** They need two Clusters, take half an hour, are the input of `plan`, or need root. */
-const onlyByName = ['shards', 'soak', 'costs', 'mail']
+/** They need two Clusters, take half an hour, are the input of `plan`, need root, or ten million sends. */
+const onlyByName = ['shards', 'soak', 'costs', 'mail', 'console']
 
 const options = {
   runs: { type: 'string' },
@@ -34,6 +36,7 @@ const options = {
   quick: { type: 'boolean', default: false },
   minutes: { type: 'string' },
   masters: { type: 'string' },
+  sends: { type: 'string' },
   costs: { type: 'string' },
   rates: { type: 'string', default: '1000,10000,100000' },
   profile: { type: 'string' },
@@ -56,6 +59,7 @@ async function main(): Promise<number> {
   const runs = wholeOf('--runs', values.runs ?? (values.quick ? '1' : '5'))
   const minutes = optionalWholeOf('--minutes', values.minutes)
   const masters = optionalWholeOf('--masters', values.masters)
+  const sends = sendsOf(values.sends)
   const chosen = chosenBenchmarks(positionals)
   if (masters !== undefined && chosen.some((benchmark) => benchmark !== fairness))
     throw new UsageError('--masters is for fairness alone: npm run bench -- fairness --masters 3')
@@ -67,7 +71,9 @@ async function main(): Promise<number> {
   const findings: Findings[] = []
   for (const benchmark of chosen.filter((one) => one.names.some((name) => only.includes(name)))) {
     const isChosen = (name: string) => only.includes(name)
-    findings.push(await benchmark.run({ runs, minutes, masters, isQuick: values.quick, isChosen, print }))
+    findings.push(
+      await benchmark.run({ runs, minutes, masters, sends, isQuick: values.quick, isChosen, print }),
+    )
   }
   console.log(`\n${report(findings)}\n`)
   const machine = { cores: cpus().length, node: process.version }
@@ -106,6 +112,13 @@ function wholeOf(option: string, text: string): number {
 
 function optionalWholeOf(option: string, text: string | undefined): number | undefined {
   return text === undefined ? undefined : wholeOf(option, text)
+}
+
+function sendsOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{3,7}$/.test(text))
+    throw new UsageError('--sends has to be a whole number from 1000 to 99999999')
+  return Number(text)
 }
 
 /** All by default. */

@@ -18,7 +18,7 @@ interface EndpointPageProps {
 export function EndpointPage({ endpoint, callbacks, resent }: EndpointPageProps) {
   const { endpointId, disabledAt, failingSince } = endpoint
   return (
-    <Layout title={`Endpoint ${hostOf(endpoint.url)}`} at="/support">
+    <Layout title={`Endpoint ${hostOf(endpoint.url)}`} at="/endpoints">
       <section class={`verdict ${disabledAt || failingSince ? 'bad' : 'good'}`}>
         <p class="kicker">Endpoint of callbacks</p>
         <h1>{headline(endpoint)}</h1>
@@ -37,7 +37,7 @@ export function EndpointPage({ endpoint, callbacks, resent }: EndpointPageProps)
             <label for="since">Changes since (UTC)</label>
             <input id="since" name="since" type="datetime-local" required />
           </p>
-          <p class="field">
+          <p class="choice">
             <input id="onlyGivenUp" name="onlyGivenUp" type="checkbox" value="yes" checked />
             <label for="onlyGivenUp">Only those that were given up</label>
           </p>

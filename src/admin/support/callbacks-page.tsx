@@ -27,21 +27,23 @@ function CallbacksPage({ requestId, callbacks }: { requestId: string; callbacks:
   return (
     <Layout title={`Callbacks ${requestId}`} at="/support">
       <SendTabs requestId={requestId} at="callbacks" />
-      <h1>Callbacks</h1>
-      <p class="id">{requestId}</p>
-      {callbacks.length === 0 ? (
-        <p>
-          Nothing: its account has no endpoint that takes its changes, it has not changed yet, or its
-          callbacks are no longer kept.
-        </p>
-      ) : (
-        <>
-          <CallbackTable callbacks={callbacks} of="send" />
+      <section aria-labelledby="callbacks">
+        <h1 id="callbacks">Callbacks</h1>
+        <p class="id">{requestId}</p>
+        {callbacks.length === 0 ? (
           <p>
-            To repeat them, run: <code>outbound callback resend {requestId}</code>
+            Nothing: its account has no endpoint that takes its changes, it has not changed yet, or its
+            callbacks are no longer kept.
           </p>
-        </>
-      )}
+        ) : (
+          <>
+            <CallbackTable callbacks={callbacks} of="send" />
+            <p>
+              To repeat them, run: <code>outbound callback resend {requestId}</code>
+            </p>
+          </>
+        )}
+      </section>
     </Layout>
   )
 }

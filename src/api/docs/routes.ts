@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { secureHeaders } from 'hono/secure-headers'
+import { styleSheet } from '../../platform/page-styles.ts'
 import { routeNotFound } from '../errors.ts'
 import { type DocumentSettings, openApiDocument } from '../openapi/document.ts'
 import { baseUrlOf } from './base-url.ts'
@@ -11,15 +12,15 @@ import { answerStatic, type StaticBody, staticBody } from './static-body.ts'
 const html = 'text/html; charset=utf-8'
 const longestQuery = 200
 
+const readAsset = (file: URL) =>
+  file.pathname.endsWith('.css') ? styleSheet(file) : readFileSync(file, 'utf8')
+
 const assets = new Map(
   Object.entries({
     'docs.css': 'text/css; charset=utf-8',
     'try.js': 'text/javascript; charset=utf-8',
     'icon.svg': 'image/svg+xml',
-  }).map(([name, type]) => [
-    name,
-    staticBody(type, readFileSync(new URL(`./${name}`, import.meta.url), 'utf8')),
-  ]),
+  }).map(([name, type]) => [name, staticBody(type, readAsset(new URL(`./${name}`, import.meta.url)))]),
 )
 
 /** The OpenAPI document, made when the process starts, and the clients' documentation, made when it is first read. */

@@ -1,0 +1,134 @@
+import type { ProviderName } from '../../src/core/providers/index.ts'
+import type { Database } from '../client.ts'
+import { prepared, sqlText } from '../statement.ts'
+
+/** So many of each are shown; all are counted. */
+const shown = 10
+
+/** A channel whose sends don't go. */
+export interface StoppedChannel {
+  channelId: string
+  name: string
+  accountName: string
+  provider: ProviderName
+  isHeld: boolean
+  since: Date
+  reason: string | null
+  total: number
+}
+
+const stoppedStatement = prepared<StoppedChannel>(
+  'stopped_channels',
+  'Lists the channels that are held, or whose calls fail, those of the longest time first.',
+  sqlText`
+    select c.id as "channelId", c.name, a.name as "accountName", c.provider, c.held_at is not null as "isHeld",
+           coalesce(c.held_at, c.breaker_opened_at, c.breaker_open_until) as since, c.held_reason as reason,
+           count(*) over ()::int as total
+    from channels c join accounts a on a.id = c.account_id
+    where c.deleted_at is null and (c.held_at is not null or c.breaker_open_until is not null)
+    order by since limit ${shown}`,
+)
+
+/** A provider of which several channels fail. */
+export interface FailingProvider {
+  provider: ProviderName
+  channels: number
+  failing: number
+  since: Date
+}
+
+const providersStatement = prepared<FailingProvider>(
+  'failing_providers',
+  'Finds the providers of which several channels fail at once.',
+  sqlText`
+    select provider, count(*)::int as channels, count(breaker_open_until)::int as failing,
+           min(coalesce(breaker_opened_at, breaker_open_until)) as since
+    from channels where deleted_at is null
+    group by provider having count(breaker_open_until) > 1
+    order by failing desc`,
+)
+
+/** An endpoint that gets no callbacks, or answers none. */
+export interface FailingEndpoint {
+  endpointId: string
+  url: string
+  accountName: string
+  isDisabled: boolean
+  since: Date
+  reason: string | null
+  total: number
+}
+
+const endpointsStatement = prepared<FailingEndpoint>(
+  'failing_endpoints',
+  'Lists the endpoints that are disabled, or fail, disabled ones first.',
+  sqlText`
+    select e.id as "endpointId", e.url, a.name as "accountName", e.disabled_at is not null as "isDisabled",
+           coalesce(e.disabled_at, e.failing_since) as since, e.disabled_reason as reason,
+           count(*) over ()::int as total
+    from endpoints e join accounts a on a.id = e.account_id
+    where e.disabled_at is not null or e.failing_since is not null
+    order by e.disabled_at is null, since limit ${shown}`,
+)
+
+/** A key that has expired lately, or will soon. */
+export interface ExpiringKey {
+  displayPrefix: string
+  accountName: string
+  expiresAt: Date
+  total: number
+}
+
+const keysStatement = prepared<ExpiringKey>(
+  'expiring_keys',
+  'Lists the API keys that expired in the last week, or expire in the next.',
+  sqlText`
+    select k.display_prefix as "displayPrefix", a.name as "accountName", k.expires_at as "expiresAt",
+           count(*) over ()::int as total
+    from api_keys k join accounts a on a.id = k.account_id
+    where k.revoked_at is null and k.expires_at between now() - interval '7 days' and now() + interval '7 days'
+    order by k.expires_at limit ${shown}`,
+)
+
+/** The channel of the send that has been due for the longest time. */
+export interface OldestWaiting {
+  channelId: string
+  name: string
+  accountName: string
+  dueSince: Date
+}
+
+/** Finds the channels one by one by the index, instead of reading all their sends. */
+const oldestStatement = prepared<OldestWaiting>(
+  'oldest_waiting',
+  'Finds the channels whose sends have been due for the longest time.',
+  sqlText`
+    with recursive waiting as (
+      (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
+      union all
+      select (select channel_id from sends where finished_at is null and channel_id > waiting.id
+              order by channel_id limit 1)
+      from waiting where waiting.id is not null)
+    select c.id as "channelId", c.name, a.name as "accountName", first.due as "dueSince"
+    from waiting cross join lateral (
+        select s.next_attempt_at as due from sends s
+        where s.channel_id = waiting.id and s.finished_at is null
+        order by s.next_attempt_at limit 1) first
+      join channels c on c.id = waiting.id join accounts a on a.id = c.account_id
+    where first.due < now()
+    order by first.due limit 3`,
+)
+
+/** What needs a hand. */
+export async function readAttention(db: Database) {
+  const [stopped, providers, endpoints, keys, oldest] = await Promise.all([
+    stoppedStatement(db, []),
+    providersStatement(db, []),
+    endpointsStatement(db, []),
+    keysStatement(db, []),
+    oldestStatement(db, []),
+  ])
+  return { stopped, providers, endpoints, keys, oldest }
+}
+
+export type Attention = Awaited<ReturnType<typeof readAttention>>

@@ -1,0 +1,240 @@
+import type { ProviderName } from '../../src/core/providers/index.ts'
+import type { ShownConfig } from '../../src/core/shown-config.ts'
+import type { AttemptRecord } from '../../src/core/timeline.ts'
+import type { Database } from '../client.ts'
+import { type Counts, countsOfEach, hoursGiven, sumsOf } from '../counters/read.ts'
+import { isGiven, prepared, sqlText } from '../statement.ts'
+
+/** A channel, as operators see it in a list. */
+export interface ListedChannel {
+  channelId: string
+  accountId: string
+  name: string
+  accountName: string
+  provider: ProviderName
+  heldAt: Date | null
+  heldReason: string | null
+  breakerOpenUntil: Date | null
+  breakerOpenedAt: Date | null
+  deletedAt: Date | null
+  /** Sends that have not ended, without scheduled ones; counted to `countedWaiting`. */
+  waiting: number
+  /** When the first of them was due, or will be. */
+  oldestDue: Date | null
+}
+
+/** A page counts no more waiting sends of a channel. */
+export const countedWaiting = 1000
+
+/** 0 for channels whose sends don't go. Lists begin with them. */
+const rank = sqlText`
+  cross join lateral (
+    select case when c.held_at is not null or c.breaker_open_until is not null then 0 else 1 end as rank) r`
+
+const columns = sqlText`
+  c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
+  c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
+  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue"`
+
+/** SQL of what waits of a channel `c`, read from the index of waiting sends. */
+const backlog = sqlText`
+  cross join lateral (
+    select count(*)::int as waiting, min(next_attempt_at) as oldest
+    from (select s.next_attempt_at from sends s
+          where s.channel_id = c.id and s.finished_at is null
+          order by s.next_attempt_at limit ${countedWaiting + 1}) first) w`
+
+/** The place of a channel in the list, after which a page begins. */
+export interface ChannelPlace {
+  rank: number
+  name: string
+  channelId: string
+}
+
+export interface ChannelFilter {
+  provider?: string | undefined
+  state?: 'ready' | 'failing' | 'held' | undefined
+  /** An id or a name. */
+  account?: string | undefined
+  /** A part of the name, or an id. */
+  name?: string | undefined
+}
+
+const listStatement = prepared<ListedChannel & { rank: number }>(
+  'list_channels',
+  'Lists a page of all channels, those first whose sends don’t go, for operators.',
+  sqlText`
+    -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id; $5, $6: and
+    -- $7: after this place; $8: how many. $5: the rank. $6: the name.
+    select page.rank, ${columns}
+    from (
+      select c.id, r.rank
+      from channels c join accounts a on a.id = c.account_id
+        ${rank}
+      where c.deleted_at is null and ($1::text is null or c.provider = $1)
+        and ($2::text is null
+             or $2 = case when c.held_at is not null then 'held'
+                          when c.breaker_open_until is not null then 'failing' else 'ready' end)
+        and ($3::text is null or a.name = $3 or a.id::text = $3)
+        and ($4::text is null or position(lower($4) in lower(c.name)) > 0 or c.id::text = $4)
+        and ($5::int is null or (r.rank, c.name, c.id) > ($5::int, $6::text, $7::uuid))
+      order by 2, c.name, c.id limit $8) page
+    join channels c on c.id = page.id join accounts a on a.id = c.account_id
+    ${backlog}
+    order by page.rank, c.name, c.id`,
+)
+
+export async function listChannels(
+  db: Database,
+  filter: ChannelFilter,
+  { after, limit }: { after?: ChannelPlace | undefined; limit: number },
+): Promise<{ channels: ListedChannel[]; next: ChannelPlace | undefined }> {
+  const { provider = null, state = null, account = null, name = null } = filter
+  const place = after ? [after.rank, after.name, after.channelId] : [null, null, null]
+  const rows = await listStatement(db, [provider, state, account, name, ...place, limit + 1])
+  const channels = rows.slice(0, limit)
+  const last = channels.at(-1)
+  const isMore = rows.length > limit && last !== undefined
+  return {
+    channels,
+    next: isMore ? { rank: last.rank, name: last.name, channelId: last.channelId } : undefined,
+  }
+}
+
+const rankedStatement = prepared<{ channelId: string }>(
+  'busiest_channels',
+  'Finds the channels with the most sends that went wrong in given hours, then those with the most sends.',
+  sqlText`
+    -- $1: the hours; $2: the account, its id or name, null for all; $3: how many; $4: after how many.
+    with counts as materialized (
+      select channel_id, sum(failed + undelivered + uncertain) as wrong, sum(accepted) as accepted
+      from (
+        ${countsOfEach}) c
+      group by channel_id)
+    select c.id as "channelId"
+    from channels c join accounts a on a.id = c.account_id left join counts on counts.channel_id = c.id
+    where (c.deleted_at is null or counts.channel_id is not null)
+      and ($2::text is null or a.name = $2 or a.id::text = $2)
+    order by coalesce(counts.wrong, 0) desc, coalesce(counts.accepted, 0) desc, c.name, c.id
+    limit $3 offset $4`,
+)
+
+/** Channels by their counts in given hours. */
+export async function busiestChannels(
+  db: Database,
+  hours: readonly Date[],
+  { account, limit, skip }: { account?: string | undefined; limit: number; skip: number },
+): Promise<string[]> {
+  const rows = await rankedStatement(db, [hours, account ?? null, limit, skip])
+  return rows.map(({ channelId }) => channelId)
+}
+
+const givenStatement = prepared<ListedChannel>(
+  'channels_given',
+  'Reads channels for operators.',
+  sqlText`
+    select ${columns}
+    from channels c join accounts a on a.id = c.account_id
+    ${backlog}
+    where ${isGiven('c.id')}`,
+)
+
+/** In no order. */
+export const readChannels = (db: Database, channelIds: readonly string[]) => givenStatement(db, [channelIds])
+
+const countsStatement = prepared<Counts & { channelId: string }>(
+  'counts_of_channels',
+  'Counts the sends of channels that were accepted in given hours.',
+  sqlText`
+    -- $1: the hours; $2: the channels.
+    select c.channel_id as "channelId",
+           ${sumsOf('c')}
+    from (
+      ${hoursGiven('channel_id = any($2::uuid[])')}) c
+    group by c.channel_id`,
+)
+
+/** A channel without sends is missing. */
+export async function countChannels(
+  db: Database,
+  channelIds: readonly string[],
+  hours: readonly Date[],
+): Promise<Map<string, Counts>> {
+  const rows = await countsStatement(db, [hours, channelIds])
+  return new Map(rows.map(({ channelId, ...counts }) => [channelId, counts]))
+}
+
+/** What an operator sees of one channel besides. */
+export interface ChannelFacts {
+  ordering: string
+  onUncertain: string
+  expireAfterSeconds: number | null
+  rateCalls: number | null
+  rateSeconds: number | null
+  maxInFlight: number | null
+  expectsReceipts: boolean
+  receiptAt: Date | null
+  createdAt: Date
+  shownConfig: ShownConfig | null
+  templates: string[]
+  /** Channels of its provider, of all accounts. */
+  ofProvider: { channels: number; failing: number; since: Date | null }
+}
+
+const maxTemplates = 100
+
+const factsStatement = prepared<ChannelFacts>(
+  'channel_facts',
+  'Reads a channel for its page.',
+  sqlText`
+    select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "expireAfterSeconds",
+           c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds", c.max_in_flight as "maxInFlight",
+           c.expects_receipts as "expectsReceipts", c.receipt_at as "receiptAt", c.created_at as "createdAt",
+           c.shown_config as "shownConfig",
+           array(select name from templates t where t.channel_id = c.id order by name limit ${maxTemplates}) as templates,
+           (select json_build_object('channels', count(*), 'failing', count(o.breaker_open_until),
+                                     'since', min(o.breaker_opened_at))
+            from channels o where o.provider = c.provider and o.deleted_at is null) as "ofProvider"
+    from channels c where c.id = $1`,
+)
+
+export async function readChannelFacts(db: Database, channelId: string): Promise<ChannelFacts | undefined> {
+  return (await factsStatement(db, [channelId]))[0]
+}
+
+/** The outcome of a call that failed, or the end of a send that wasn't sent. */
+export interface LastFailure {
+  requestId: string
+  at: Date
+  record: Partial<AttemptRecord> | null
+  failure: string | null
+}
+
+/** So many of each kind are looked at. */
+const looked = 100
+
+const lastFailureStatement = prepared<LastFailure>(
+  'last_failure_of_channel',
+  'Finds what a channel’s provider last answered when a call failed.',
+  sqlText`
+    -- Of sends that ended otherwise than sent; and of those that are tried again, among the last in line.
+    select "requestId", at, record, failure
+    from (
+      (select s.request_id as "requestId", s.finished_at as at, s.attempt_record as record, s.failure
+       from sends s where s.channel_id = $1 and s.failure is not null
+       order by s.seq desc limit ${looked})
+      union all
+      select w.request_id, e.at, e.fields, null
+      from (select s.request_id, s.attempt from sends s
+            where s.channel_id = $1 and s.finished_at is null
+            order by s.next_attempt_at desc limit ${looked}) w
+        cross join lateral (
+          select e.at, e.fields from send_events e
+          where w.attempt > 0 and e.request_id = w.request_id and e.event = 'attempt_finished'
+          order by e.at desc limit 1) e) last
+    order by at desc limit 1`,
+)
+
+export async function findLastFailure(db: Database, channelId: string): Promise<LastFailure | undefined> {
+  return (await lastFailureStatement(db, [channelId]))[0]
+}

@@ -1,0 +1,166 @@
+import type { Counts, FailureCount } from '../../../db/counters/read.ts'
+import type { ChannelFacts, LastFailure, ListedChannel } from '../../../db/overview/channels.ts'
+import { channelStatus } from '../../core/channel-status.ts'
+import type { Role } from '../../core/person.ts'
+import { Moment } from '../inline-elements.tsx'
+import { Layout } from '../layout.tsx'
+import { HourChart } from '../numbers/chart.tsx'
+import { FailureTable } from '../numbers/failure-table.tsx'
+import { Figures, SpanNote } from '../numbers/figures.tsx'
+import { hoursOf, spanNames, sumOfSpan } from '../numbers/spans.ts'
+import { Fact } from '../support/send-details.tsx'
+import { DueSince, Waiting } from './channel-state.tsx'
+import { HoldForm } from './hold-form.tsx'
+
+interface ChannelPageProps {
+  channel: ListedChannel
+  facts: ChannelFacts
+  lastFailure: LastFailure | undefined
+  byHour: readonly (Counts & { hour: Date })[]
+  failures: readonly FailureCount[]
+  countedSince: Date | undefined
+  now: Date
+  role: Role
+}
+
+/** A channel: whether its sends go, what its provider answers, what became of its sends, and how it is set up. */
+export function ChannelPage({
+  channel,
+  facts,
+  lastFailure,
+  byHour,
+  failures,
+  role,
+  ...times
+}: ChannelPageProps) {
+  const { now, countedSince } = times
+  const [from = now] = hoursOf('week', now)
+  const columns = spanNames.map((span) => ({ span, counts: sumOfSpan(byHour, span, now) }))
+  return (
+    <Layout title={`Channel ${channel.name}`} at="/channels">
+      <Condition channel={channel} facts={facts} lastFailure={lastFailure} />
+      {role === 'operator' && !channel.deletedAt && <HoldForm channel={channel} />}
+      <section aria-labelledby="sums">
+        <h2 id="sums">Sends</h2>
+        <Figures columns={columns} />
+        <SpanNote from={from} countedSince={countedSince} />
+        <HourChart byHour={byHour} now={now} />
+      </section>
+      <FailureTable failures={failures} title="What went wrong, 24 hours" />
+      <Setup channel={channel} facts={facts} />
+    </Layout>
+  )
+}
+
+type ConditionProps = Pick<ChannelPageProps, 'channel' | 'facts' | 'lastFailure'>
+
+function Condition({ channel, facts, lastFailure }: ConditionProps) {
+  const { status, statusSince, statusReason } = channelStatus(channel)
+  const tone = channel.deletedAt ? 'over' : status === 'ready' ? 'good' : 'bad'
+  return (
+    <section class={`verdict ${tone}`}>
+      <p class="kicker">
+        {channel.provider} channel of {channel.accountName}
+      </p>
+      <h1>{channel.name}</h1>
+      <dl class="facts">
+        <Fact name="State">
+          {channel.deletedAt ? 'deleted' : status}
+          {statusSince && !channel.deletedAt && (
+            <>
+              {' '}
+              since <Moment at={statusSince} />
+            </>
+          )}
+        </Fact>
+        {statusReason !== null && <Fact name="Why">{statusReason}</Fact>}
+        {lastFailure && <LastAnswer {...lastFailure} />}
+        <Fact name="Waiting now">
+          <Waiting waiting={channel.waiting} />
+        </Fact>
+        <Fact name="Oldest due since">
+          <DueSince at={channel.oldestDue} />
+        </Fact>
+        <OfProvider channel={channel} facts={facts} />
+      </dl>
+    </section>
+  )
+}
+
+function LastAnswer({ requestId, at, record, failure }: LastFailure) {
+  const parts = [record?.reason ?? failure, record?.providerStatus, record?.providerCode]
+  const words = parts.filter((part) => part !== undefined && part !== null && part !== '')
+  return (
+    <Fact name="Last failure">
+      {words.join(' · ')}, at <Moment at={at} />: <a href={`/support/${requestId}`}>the send</a>
+    </Fact>
+  )
+}
+
+/** Whether other channels of the provider fail too: then it is the provider, and not this channel. */
+function OfProvider({
+  channel: { provider },
+  facts: { ofProvider },
+}: Pick<ConditionProps, 'channel' | 'facts'>) {
+  const { channels, failing, since } = ofProvider
+  return (
+    <Fact name="Other channels">
+      {failing === 0 || !since ? (
+        <>
+          none of {channels} channels of {provider} fails
+        </>
+      ) : (
+        <>
+          <a href={`/channels?provider=${provider}&state=failing`}>{provider}</a> fails for {failing} of{' '}
+          {channels} channels since <Moment at={since} />
+        </>
+      )}
+    </Fact>
+  )
+}
+
+function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) {
+  const { rateCalls, rateSeconds, maxInFlight, expireAfterSeconds, shownConfig, templates } = facts
+  return (
+    <section aria-labelledby="setup">
+      <h2 id="setup">Set-up</h2>
+      <dl class="facts">
+        <Fact name="channelId">
+          <span class="id">{channel.channelId}</span>
+        </Fact>
+        <Fact name="Account">
+          <a href={`/?account=${channel.accountId}`}>{channel.accountName}</a>{' '}
+          <span class="id">{channel.accountId}</span>
+        </Fact>
+        <Fact name="Created">
+          <Moment at={facts.createdAt} />
+        </Fact>
+        <Fact name="Rate">{rateCalls === null ? 'no limit' : `${rateCalls} calls in ${rateSeconds} s`}</Fact>
+        <Fact name="In flight">{maxInFlight === null ? 'no limit' : `at most ${maxInFlight}`}</Fact>
+        <Fact name="Sends expire">
+          {expireAfterSeconds === null ? 'never' : `after ${expireAfterSeconds} s`}
+        </Fact>
+        <Fact name="Order">{facts.ordering === 'contact' ? 'by contact' : 'none'}</Fact>
+        <Fact name="After an uncertain call">{facts.onUncertain}</Fact>
+        <Fact name="Receipts">
+          {facts.receiptAt ? (
+            <>
+              the last about <Moment at={facts.receiptAt} />
+            </>
+          ) : (
+            'none so far'
+          )}
+        </Fact>
+        <Fact name="Templates">{templates.length === 0 ? 'none registered' : templates.join(', ')}</Fact>
+        {shownConfig ? (
+          Object.entries(shownConfig).map(([name, value]) => <Fact name={name}>{String(value)}</Fact>)
+        ) : (
+          <Fact name="Config">
+            not kept for this page: set it again with{' '}
+            <code>outbound channel update {channel.channelId} --config</code>
+          </Fact>
+        )}
+      </dl>
+    </section>
+  )
+}

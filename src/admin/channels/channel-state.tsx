@@ -1,0 +1,34 @@
+import { countedWaiting, type ListedChannel } from '../../../db/overview/channels.ts'
+import { channelStatus } from '../../core/channel-status.ts'
+import { Moment } from '../inline-elements.tsx'
+import { formatCount } from '../numbers/spans.ts'
+
+const stateClass = { ready: 'sent', failing: 'failed', held: 'failed' } as const
+
+/** Whether a channel's sends go, since when not, and why. */
+export function ChannelState({ channel }: { channel: ListedChannel }) {
+  const { status, statusSince, statusReason } = channelStatus(channel)
+  if (channel.deletedAt) return <span class="muted">deleted</span>
+  return (
+    <>
+      <span class={`state ${stateClass[status]}`}>{status}</span>
+      {statusSince && (
+        <small class="reason">
+          since <Moment at={statusSince} />
+          {statusReason !== null && `: ${statusReason}`}
+        </small>
+      )}
+    </>
+  )
+}
+
+/** How many sends wait. Beyond a number they are not counted. */
+export function Waiting({ waiting }: { waiting: number }) {
+  return <>{waiting > countedWaiting ? `more than ${formatCount(countedWaiting)}` : formatCount(waiting)}</>
+}
+
+/** Since when the first has been due; nothing if it isn't due yet. */
+export function DueSince({ at }: { at: Date | null }) {
+  if (!at || at.getTime() > Date.now()) return <>–</>
+  return <Moment at={at} />
+}

@@ -1,0 +1,32 @@
+import type { ListedChannel } from '../../../db/overview/channels.ts'
+
+export const longestReason = 200
+
+/** Holds or resumes a channel, as `outbound channel hold` and `resume` do. */
+export function HoldForm({ channel: { channelId, heldAt } }: { channel: ListedChannel }) {
+  const verb = heldAt ? 'resume' : 'hold'
+  return (
+    <section aria-labelledby="change">
+      <h2 id="change">{heldAt ? 'Resume the channel' : 'Hold the channel'}</h2>
+      <p>
+        {heldAt
+          ? 'Its sends go again, at once.'
+          : 'No further call is made for its sends. They wait, without using attempts, until it is resumed.'}
+      </p>
+      <form method="post" action={`/channels/${channelId}/${verb}`}>
+        <p class="field">
+          <label for="reason">Reason</label>
+          <input
+            id="reason"
+            name="reason"
+            type="text"
+            maxlength={longestReason}
+            required
+            autocomplete="off"
+          />
+        </p>
+        <button type="submit">{heldAt ? 'Resume' : 'Hold'}</button>
+      </form>
+    </section>
+  )
+}

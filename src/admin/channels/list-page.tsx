@@ -1,0 +1,107 @@
+import type { Counts } from '../../../db/counters/read.ts'
+import type { ChannelFilter, ListedChannel } from '../../../db/overview/channels.ts'
+import { channelStatuses } from '../../core/channel-status.ts'
+import { providerNames } from '../../core/providers/index.ts'
+import { Layout } from '../layout.tsx'
+import { alarming } from '../numbers/figures.tsx'
+import { Choice, TextField } from '../numbers/filter-fields.tsx'
+import { figuresOf, formatCount, noCounts } from '../numbers/spans.ts'
+import { ChannelState, DueSince, Waiting } from './channel-state.tsx'
+
+interface ListPageProps {
+  filter: ChannelFilter
+  channels: readonly ListedChannel[]
+  /** Of the last hour. */
+  counts: ReadonlyMap<string, Counts>
+  /** The link to the next page. */
+  next: string | undefined
+}
+
+/** All channels, those first whose sends don't go. */
+export function ChannelListPage({ filter, channels, counts, next }: ListPageProps) {
+  return (
+    <Layout title="Channels" at="/channels">
+      <h1>Channels</h1>
+      <Filters filter={filter} />
+      <section aria-labelledby="list">
+        <h2 id="list">
+          {Object.values(filter).some(Boolean) ? 'Found' : 'All, those first whose sends wait'}
+        </h2>
+        {channels.length === 0 ? <p>No channel found.</p> : <List channels={channels} counts={counts} />}
+        {next !== undefined && (
+          <p>
+            <a class="button" href={next}>
+              More channels
+            </a>
+          </p>
+        )}
+      </section>
+    </Layout>
+  )
+}
+
+function Filters({ filter: { provider, state, account, name } }: { filter: ChannelFilter }) {
+  const isOpen = [provider, state, account, name].some(Boolean)
+  return (
+    <details class="search" open={isOpen}>
+      <summary>Search by name, account, provider or state</summary>
+      <form method="get" action="/channels">
+        <TextField name="name" label="Name" value={name} hint="A part of it, or the whole id" />
+        <TextField name="account" label="Account" value={account} hint="Its whole name or id" />
+        <Choice name="provider" label="Provider" value={provider} choices={providerNames} />
+        <Choice name="state" label="State" value={state} choices={channelStatuses} />
+        <button type="submit">Search</button>
+      </form>
+    </details>
+  )
+}
+
+function List({ channels, counts }: Pick<ListPageProps, 'channels' | 'counts'>) {
+  return (
+    <div class="scroll">
+      <table class="numbers">
+        <thead>
+          <tr>
+            <th scope="col">Channel</th>
+            <th scope="col">Account</th>
+            <th scope="col">Provider</th>
+            <th scope="col">State</th>
+            <th scope="col">Waiting</th>
+            <th scope="col">Oldest due since</th>
+            <th scope="col">Accepted, last hour</th>
+            <th scope="col">Failed, last hour</th>
+          </tr>
+        </thead>
+        <tbody>
+          {channels.map((channel) => {
+            const { Accepted, Failed } = figuresOf(counts.get(channel.channelId) ?? noCounts)
+            return (
+              <tr>
+                <td class="words">
+                  <a href={`/channels/${channel.channelId}`}>{channel.name}</a>
+                </td>
+                <td data-label="Account" class="words">
+                  {channel.accountName}
+                </td>
+                <td data-label="Provider">{channel.provider}</td>
+                <td data-label="State">
+                  <ChannelState channel={channel} />
+                </td>
+                <td data-label="Waiting">
+                  <Waiting waiting={channel.waiting} />
+                </td>
+                <td data-label="Oldest due since">
+                  <DueSince at={channel.oldestDue} />
+                </td>
+                <td data-label="Accepted, last hour">{formatCount(Accepted)}</td>
+                <td data-label="Failed, last hour" class={alarming('Failed', Failed)}>
+                  {formatCount(Failed)}
+                </td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,132 @@
+import type { Context } from 'hono'
+import { z } from 'zod'
+import { holdChannel, resumeChannel } from '../../../db/accounts/channels.ts'
+import { audited } from '../../../db/audit/record.ts'
+import { countByHour, countedSince, countFailures } from '../../../db/counters/read.ts'
+import {
+  type ChannelFilter,
+  countChannels,
+  findLastFailure,
+  listChannels,
+  readChannelFacts,
+  readChannels,
+} from '../../../db/overview/channels.ts'
+import { channelStatuses } from '../../core/channel-status.ts'
+import { isLongerThan, isStorable } from '../../core/characters.ts'
+import { heldByOperator } from '../../core/own-reasons.ts'
+import { providerNames } from '../../core/providers/index.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { pageActor } from '../audit/page-actor.ts'
+import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
+import { PageError } from '../errors.tsx'
+import { placeIn } from '../numbers/place.ts'
+import { hoursOf } from '../numbers/spans.ts'
+import { allow } from '../people/allow.ts'
+import { fieldsOf } from '../support/form-fields.ts'
+import { ChannelPage } from './channel-page.tsx'
+import { longestReason } from './hold-form.tsx'
+import { ChannelListPage } from './list-page.tsx'
+
+const pageSize = 50
+const reasonsShown = 20
+
+const places = placeIn(
+  z.object({
+    rank: z.int32(),
+    name: z.string().refine(isStorable),
+    channelId: z.string().refine(canBeRecordId),
+  }),
+)
+
+/** The pages of channels. */
+export function channels({ db, log }: AdminRuntime): AdminApp {
+  const app: AdminApp = factory.createApp()
+
+  app.get('/', allow('support'), async (c) => {
+    const filter = filterOf(c.req.query())
+    const after = places.read(c.req.query('after'))
+    const found = await listChannels(db, filter, { after, limit: pageSize })
+    const ids = found.channels.map(({ channelId }) => channelId)
+    const counts = await countChannels(db, ids, hoursOf('hour', new Date()))
+    const set = Object.entries(filter).filter(([, value]) => value !== undefined) as [string, string][]
+    const next =
+      found.next && `/channels?${new URLSearchParams([...set, ['after', places.write(found.next)]])}`
+    return c.html(<ChannelListPage filter={filter} channels={found.channels} counts={counts} next={next} />)
+  })
+
+  app.get('/:channelId', allow('support'), async (c) => {
+    const channelId = idOf(c)
+    const now = new Date()
+    const set = { of: 'channel', id: channelId } as const
+    const [[channel], facts, lastFailure, byHour, failures, since] = await Promise.all([
+      readChannels(db, [channelId]),
+      readChannelFacts(db, channelId),
+      findLastFailure(db, channelId),
+      countByHour(db, set, hoursOf('week', now)),
+      countFailures(db, set, hoursOf('day', now), reasonsShown),
+      countedSince(db),
+    ])
+    if (!channel || !facts) throw noChannel()
+    const { role } = c.get('person')
+    return c.html(
+      <ChannelPage {...{ channel, facts, lastFailure, byHour, failures, now, role }} countedSince={since} />,
+    )
+  })
+
+  app.post('/:channelId/hold', allow('operator'), async (c) => {
+    const channelId = idOf(c)
+    const reason = await reasonOf(c)
+    const isHeld = await audited(
+      db,
+      (transaction) => holdChannel(transaction, channelId, heldByOperator(reason)),
+      (isThere) =>
+        isThere && { ...pageActor(c), action: 'channel.hold', target: channelId, details: { reason } },
+    )
+    if (!isHeld) throw noChannel()
+    log.info({ event: 'channel_hold_changed', channelId, to: 'held', by: c.get('person').name })
+    return c.redirect(`/channels/${channelId}`, 303)
+  })
+
+  app.post('/:channelId/resume', allow('operator'), async (c) => {
+    const channelId = idOf(c)
+    const reason = await reasonOf(c)
+    const isResumed = await audited(
+      db,
+      (transaction) => resumeChannel(transaction, channelId),
+      (isThere) =>
+        isThere && { ...pageActor(c), action: 'channel.resume', target: channelId, details: { reason } },
+    )
+    if (!isResumed) throw noChannel()
+    log.info({ event: 'channel_hold_changed', channelId, to: 'resumed', by: c.get('person').name })
+    return c.redirect(`/channels/${channelId}`, 303)
+  })
+  return app
+}
+
+const noChannel = () => new PageError(404, 'There is no such channel.')
+
+function idOf(c: Context<AdminEnv>): string {
+  const channelId = c.req.param('channelId') ?? ''
+  if (!canBeRecordId(channelId)) throw noChannel()
+  return channelId
+}
+
+async function reasonOf(c: Context<AdminEnv>): Promise<string> {
+  const reason = String((await fieldsOf(c)).reason ?? '').trim()
+  if (reason === '' || isLongerThan(reason, longestReason) || !isStorable(reason) || /\p{Cc}/u.test(reason))
+    throw new PageError(400, `Give a reason of 1 to ${longestReason} characters, in one line.`)
+  return reason
+}
+
+function filterOf({ provider, state, account, name }: Record<string, string>): ChannelFilter {
+  const text = (typed: string | undefined) => {
+    const trimmed = typed?.trim()
+    return trimmed && isStorable(trimmed) ? trimmed : undefined
+  }
+  return {
+    provider: providerNames.find((known) => known === provider),
+    state: channelStatuses.find((known) => known === state),
+    account: text(account),
+    name: text(name),
+  }
+}

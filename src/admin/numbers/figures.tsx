@@ -1,0 +1,55 @@
+import type { Counts } from '../../../db/counters/read.ts'
+import { type Figure, figureNames, figuresOf, figureWords, formatCount, type Span, spans } from './spans.ts'
+
+/** Counts over several spans, side by side. */
+export function Figures({ columns }: { columns: readonly { span: Span; counts: Counts }[] }) {
+  const shown = columns.map(({ span, counts }) => ({ name: spans[span].name, figures: figuresOf(counts) }))
+  return (
+    <div class="scroll">
+      <table class="numbers">
+        <thead>
+          <tr>
+            <th scope="col">Accepted in the</th>
+            {shown.map(({ name }) => (
+              <th scope="col">{name}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {figureNames.map((figure) => (
+            <tr>
+              <th scope="row" title={figureWords[figure]}>
+                {figure}
+              </th>
+              {shown.map(({ name, figures }) => (
+                <td data-label={name} class={alarming(figure, figures[figure])}>
+                  {formatCount(figures[figure])}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const bad: ReadonlySet<Figure> = new Set(['Failed', 'Undelivered', 'Uncertain'])
+
+export const alarming = (figure: Figure, count: number) =>
+  bad.has(figure) && count > 0 ? 'fault' : undefined
+
+/** From when the figures are: hours are whole, and the present one isn't over. */
+export function SpanNote({ from, countedSince }: { from: Date; countedSince: Date | undefined }) {
+  return (
+    <p class="muted">
+      By the hour of the accept, since {hourText(from)} UTC, the present hour included. Figures say what the
+      sends are now.
+      {countedSince &&
+        countedSince > from &&
+        ` Sends accepted before ${hourText(countedSince)} UTC are not counted.`}
+    </p>
+  )
+}
+
+const hourText = (moment: Date) => moment.toISOString().slice(0, 16).replace('T', ' ')

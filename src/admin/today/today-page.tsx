@@ -1,0 +1,189 @@
+import type { Counts, FailureCount } from '../../../db/counters/read.ts'
+import type { Attention } from '../../../db/overview/attention.ts'
+import type { ListedChannel } from '../../../db/overview/channels.ts'
+import { ChannelState, DueSince, Waiting } from '../channels/channel-state.tsx'
+import { Layout } from '../layout.tsx'
+import { HourChart } from '../numbers/chart.tsx'
+import { FailureTable } from '../numbers/failure-table.tsx'
+import { alarming, Figures, SpanNote } from '../numbers/figures.tsx'
+import {
+  type Figure,
+  figuresOf,
+  figureWords,
+  formatCount,
+  hoursOf,
+  noCounts,
+  type Span,
+  spanNames,
+  spans,
+  sumOfSpan,
+} from '../numbers/spans.ts'
+import { AttentionList } from './attention.tsx'
+
+export interface TodayQuery {
+  /** An account's id or name. */
+  account: string | undefined
+  span: Span
+  /** How many channels are left out before those that are shown. */
+  skip: number
+}
+
+interface TodayProps {
+  query: TodayQuery
+  now: Date
+  countedSince: Date | undefined
+  attention: Attention
+  /** Of all, or of the account. */
+  byHour: readonly (Counts & { hour: Date })[]
+  failures: readonly FailureCount[]
+  channels: readonly ListedChannel[]
+  counts: ReadonlyMap<string, Counts>
+  isMore: boolean
+}
+
+export const channelsShown = 50
+
+/** What is going on: what needs a hand, and what became of the sends of the last hour, 24 hours and 7 days. */
+export function TodayPage({ query, now, countedSince, attention, byHour, failures, ...listed }: TodayProps) {
+  const of = query.account === undefined ? 'All accounts' : `Account ${query.account}`
+  const columns = spanNames.map((span) => ({ span, counts: sumOfSpan(byHour, span, now) }))
+  const week = columns.find(({ span }) => span === 'week')?.counts ?? noCounts
+  const [from = now] = hoursOf('week', now)
+  return (
+    <Layout title="Today" at="/">
+      <h1>Today</h1>
+      {query.account === undefined && <AttentionList attention={attention} uncertain={week.uncertain} />}
+      <section aria-labelledby="sums">
+        <h2 id="sums">{of}</h2>
+        <Figures columns={columns} />
+        <SpanNote from={from} countedSince={countedSince} />
+        <HourChart byHour={byHour} now={now} />
+      </section>
+      <AccountForm query={query} />
+      <ByChannel query={query} now={now} {...listed} />
+      <FailureTable failures={failures} title={`What went wrong, ${spans[query.span].name.toLowerCase()}`} />
+    </Layout>
+  )
+}
+
+function AccountForm({ query: { account, span } }: { query: TodayQuery }) {
+  return (
+    <form method="get" action="/" class="find">
+      <label for="account">Account</label>
+      <div class="row">
+        <input
+          id="account"
+          name="account"
+          type="search"
+          value={account ?? ''}
+          placeholder="Its name or id; empty for all"
+          autocomplete="off"
+        />
+        <input type="hidden" name="span" value={span} />
+        <button type="submit">Show</button>
+      </div>
+    </form>
+  )
+}
+
+const linkTo = ({ account, span, skip }: TodayQuery): string =>
+  `/?${new URLSearchParams({
+    ...(account !== undefined && { account }),
+    span,
+    ...(skip > 0 && { skip: String(skip) }),
+  })}`
+
+const shownFigures: readonly Figure[] = [
+  'Accepted',
+  'Sent',
+  'Delivered',
+  'Read',
+  'Undelivered',
+  'Failed',
+  'Uncertain',
+  'Waiting',
+]
+
+interface ByChannelProps extends Pick<TodayProps, 'query' | 'now' | 'channels' | 'counts' | 'isMore'> {}
+
+function ByChannel({ query, channels, counts, isMore }: ByChannelProps) {
+  const { span, skip } = query
+  return (
+    <section aria-labelledby="channels">
+      <h2 id="channels">By account and channel</h2>
+      <nav class="tabs" aria-label="Time">
+        {spanNames.map((name) => (
+          <a href={linkTo({ ...query, span: name })} aria-current={name === span ? 'true' : undefined}>
+            {spans[name].name}
+          </a>
+        ))}
+      </nav>
+      {channels.length === 0 ? (
+        <p>No channel.</p>
+      ) : (
+        <div class="scroll">
+          <table class="numbers">
+            <thead>
+              <tr>
+                <th scope="col">Channel</th>
+                <th scope="col">State</th>
+                {shownFigures.map((name) => (
+                  <th scope="col" title={figureWords[name]}>
+                    {name}
+                  </th>
+                ))}
+                <th scope="col">Waiting now</th>
+                <th scope="col">Oldest due since</th>
+              </tr>
+            </thead>
+            <tbody>
+              {channels.map((channel) => (
+                <ChannelRow channel={channel} counts={counts.get(channel.channelId) ?? noCounts} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <p class="row">
+        {skip > 0 && (
+          <a class="button quiet" href={linkTo({ ...query, skip: Math.max(0, skip - channelsShown) })}>
+            Before
+          </a>
+        )}
+        {isMore && (
+          <a class="button" href={linkTo({ ...query, skip: skip + channelsShown })}>
+            More channels
+          </a>
+        )}
+      </p>
+    </section>
+  )
+}
+
+function ChannelRow({ channel, counts }: { channel: ListedChannel; counts: Counts }) {
+  const figures = figuresOf(counts)
+  return (
+    <tr>
+      <td class="words">
+        <a href={`/channels/${channel.channelId}`}>{channel.name}</a>{' '}
+        <small>
+          {channel.provider}, of {channel.accountName}
+        </small>
+      </td>
+      <td data-label="State">
+        <ChannelState channel={channel} />
+      </td>
+      {shownFigures.map((name) => (
+        <td data-label={name} class={alarming(name, figures[name])}>
+          {formatCount(figures[name])}
+        </td>
+      ))}
+      <td data-label="Waiting now">
+        <Waiting waiting={channel.waiting} />
+      </td>
+      <td data-label="Oldest due since">
+        <DueSince at={channel.oldestDue} />
+      </td>
+    </tr>
+  )
+}

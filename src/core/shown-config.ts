@@ -1,0 +1,41 @@
+/** Fields of providers' configs that hold no secret. */
+const shownFields = new Set([
+  'accountSid',
+  'apiVersion',
+  'applicationId',
+  'defaultLanguage',
+  'from',
+  'host',
+  'messagingServiceSid',
+  'name',
+  'phoneNumberId',
+  'port',
+  'replyTo',
+  'returnPath',
+  'secure',
+  'statusCallback',
+  'subject',
+  'via',
+])
+
+/** Fields that are addresses: their path and query may hold secrets. */
+const addresses = new Set(['url', 'baseUrl'])
+
+export const hidden = 'set, not shown'
+
+export type ShownConfig = Record<string, string | number | boolean>
+
+/** What operators may see of a channel's config. Fields that aren't listed above are only named. */
+export function shownConfig(config: object): ShownConfig {
+  return Object.fromEntries(
+    Object.entries(config)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, shown(name, value)]),
+  )
+}
+
+function shown(name: string, value: unknown): string | number | boolean {
+  if (addresses.has(name) && typeof value === 'string' && URL.canParse(value)) return new URL(value).origin
+  const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  return shownFields.has(name) && isPlain ? value : hidden
+}

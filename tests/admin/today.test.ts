@@ -1,0 +1,211 @@
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createAccount } from '../../db/accounts/accounts.ts'
+import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
+import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
+import { foldCounts } from '../../db/counters/fold.ts'
+import { openBreaker } from '../../db/delivery/breakers.ts'
+import { recordReceipts } from '../../db/receipts.ts'
+import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  buildKey,
+  newContact,
+  textBody,
+} from '../support/builders.ts'
+import { buildEndpoint } from '../support/endpoints.ts'
+import { getPage, postForm } from '../support/pages.ts'
+import { buildReceipt } from '../support/receipts.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+
+const rejected = '+15550100103'
+
+let service: TestService
+let admin: TestAdmin
+let account: Account
+let other: Account
+
+beforeAll(async () => {
+  service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  admin = await startTestAdmin(service)
+  account = await buildAccount(service)
+  other = await buildAccount(service)
+  const { db } = service.runtime
+  await updateChannel(db, account.channelId, { name: 'Codes by SMS' })
+  await updateChannel(db, other.channelId, { name: 'News' })
+  await service.startWorker('of today')
+})
+afterAll(async () => {
+  await admin.stop()
+  await service.stop()
+})
+
+const page = (path: string) => getPage(admin.url + path)
+const end = async (body: object, from = account) => {
+  const requestId = await accept(service, from, body)
+  await finishedTimeline(service, requestId, from.apiKey)
+  return requestId
+}
+
+/** The figures of a row of a table, by the names of its columns. */
+function rowOf(html: string, start: RegExp): Record<string, string> {
+  const row = html.match(/<tr>.*?<\/tr>/gs)?.find((one) => start.test(one)) ?? ''
+  return Object.fromEntries(
+    [...row.matchAll(/<td data-label="([^"]+)"[^>]*>(.*?)<\/td>/gs)].map(([, name = '', cell = '']) => [
+      name,
+      cell.replace(/<[^>]*>/g, '').trim(),
+    ]),
+  )
+}
+
+describe('today', () => {
+  test('says what became of the sends of each channel, and of all, at once', async () => {
+    const sent = await end(textBody())
+    await end(textBody())
+    await end(textBody('Hello', rejected))
+    await end(textBody(), other)
+    await recordReceipts(service.runtime.db, [buildReceipt(sent, account.channelId, 'delivered')])
+    for (const isFolded of [false, true]) {
+      if (isFolded) while ((await foldCounts(service.runtime.db, 1000)) > 0);
+      const { html, status } = await page('/')
+      expect(status).toBe(200)
+      const figures = { Accepted: '3', Sent: '2', Delivered: '1', Failed: '1', Waiting: '0' }
+      expect(rowOf(html, /Codes by SMS/)).toMatchObject(figures)
+      expect(rowOf(html, /News/)).toMatchObject({ Accepted: '1', Sent: '1', Failed: '0' })
+      expect(rowOf(html, />\s*Accepted\s*<\/th>\s*<td/)).toEqual({
+        'Last hour': '4',
+        '24 hours': '4',
+        '7 days': '4',
+      })
+      for (const span of ['hour', 'week'])
+        expect(rowOf((await page(`/?span=${span}`)).html, /Codes by SMS/)).toMatchObject(figures)
+    }
+  })
+
+  test('says why sends failed, by reason and code', async () => {
+    const { text } = await page('/')
+    expect(text).toMatch(/failed by the recipient: [^0-9]* \S+ 1/)
+  })
+
+  test('of one account has only its channels and sends', async () => {
+    for (const named of [other.accountId]) {
+      const { html, text } = await page(`/?account=${named}`)
+      expect(text).toContain('News')
+      expect(text).not.toContain('Codes by SMS')
+      expect(rowOf(html, />\s*Accepted\s*<\/th>\s*<td/)).toMatchObject({ '24 hours': '1' })
+    }
+    expect((await page('/?account=nobody')).status).toBe(404)
+    expect((await page('/?account=%00&span=x&skip=-1')).status).toBe(200)
+  })
+
+  test('has the numbers of its chart as a table', async () => {
+    const { html } = await page('/')
+    expect(html).toContain('<svg class="chart"')
+    const hour = new Date().toISOString().slice(0, 13).replace('T', ' ')
+    expect(rowOf(html, new RegExp(`${hour}:00`))).toMatchObject({ Accepted: '4', Failed: '1' })
+  })
+
+  test('begins with what needs a hand', async () => {
+    const { db } = service.runtime
+    expect((await page('/')).text).toContain('Nothing needs a hand')
+    const accountId = await createAccount(db, 'In need')
+    const held = await buildChannel(service, accountId)
+    const failing = await Promise.all([1, 2].map(() => buildChannel(service, accountId)))
+    await holdChannel(db, held, 'held by an operator: the bill is not paid')
+    for (const id of failing) await openBreaker(db, { channelId: id, isAgain: false })
+    const endpoint = await buildEndpoint(service, accountId, 'https://hooks.example/in')
+    await disableEndpoint(db, endpoint.endpointId, 'by an operator')
+    await buildKey(service, accountId, { expiresAt: new Date(Date.now() + 86_400_000) })
+    const { text } = await page('/')
+    expect(text).toContain('Needs a hand')
+    expect(text).toMatch(/sandbox fails for 2 of \d+ channels since/)
+    expect(text).toMatch(/of In need is held since .* the bill is not paid/)
+    expect(text).toMatch(/The endpoint hooks\.example of In need is disabled since .* by an operator/)
+    expect(text).toMatch(/The key omk_\S+… of In need expires at/)
+  })
+})
+
+describe('channels', () => {
+  test('are listed with those first whose sends wait, and found by name, account, provider and state', async () => {
+    const names = (html: string) =>
+      [...html.matchAll(/href="\/channels\/[0-9a-f-]{36}">([^<]*)</g)].map(([, name]) => name)
+    const all = names((await page('/channels')).html)
+    expect(all.length).toBeGreaterThanOrEqual(5)
+    expect(all.slice(3)).toEqual(expect.arrayContaining(['Codes by SMS', 'News']))
+    expect(names((await page('/channels?name=codes')).html)).toEqual(['Codes by SMS'])
+    expect(names((await page(`/channels?name=${other.channelId}`)).html)).toEqual(['News'])
+    expect(names((await page(`/channels?account=${other.accountId}`)).html)).toEqual(['News'])
+    expect(names((await page('/channels?state=held&account=In need')).html)).toHaveLength(1)
+    expect((await page('/channels?provider=smtp')).text).toContain('No channel found')
+  })
+
+  test('go on from page to page, each once', async () => {
+    const accountId = await createAccount(service.runtime.db, 'Many')
+    const made = await Promise.all(Array.from({ length: 70 }, () => buildChannel(service, accountId)))
+    const found: string[] = []
+    for (let path: string | undefined = '/channels?account=Many'; path; ) {
+      const { html }: { html: string } = await page(path)
+      found.push(...[...html.matchAll(/href="\/channels\/([0-9a-f-]{36})"/g)].map(([, id = '']) => id))
+      path = /<a class="button" href="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&')
+    }
+    expect(found).toHaveLength(70)
+    expect(new Set(found)).toEqual(new Set(made))
+  })
+
+  test('have a page: state, last answer, what waits, counts and set-up', async () => {
+    const { text, html, status } = await page(`/channels/${account.channelId}`)
+    expect(status).toBe(200)
+    for (const part of [
+      'Codes by SMS',
+      'ready',
+      'Last failure',
+      'the sandbox refuses this recipient',
+      account.channelId,
+    ])
+      expect(text).toContain(part)
+    expect(rowOf(html, />\s*Failed\s*<\/th>\s*<td/)).toMatchObject({ 'Last hour': '1' })
+    expect(text).toMatch(/sandbox fails for 2 of \d+ channels/)
+  })
+
+  test('that fail say what their provider answers to sends that are tried again', async () => {
+    const from = { ...account, channelId: await buildChannel(service, account.accountId) }
+    const requestId = await accept(service, from, textBody('Hello', '+15550100102'))
+    await expect
+      .poll(async () => (await page(`/channels/${from.channelId}`)).text, { timeout: 20_000 })
+      .toMatch(/the sandbox is out of service · 503/)
+    await finishedTimeline(service, requestId, account.apiKey)
+  })
+
+  test('are held and resumed with a reason, as by the command line', async () => {
+    const channelId = await buildChannel(service, account.accountId)
+    const at = `${admin.url}/channels/${channelId}`
+    expect((await postForm(`${at}/hold`, { reason: ' ' })).status).toBe(400)
+    expect((await postForm(`${at}/hold`, { reason: 'the number is being ported' })).status).toBe(303)
+    expect((await page(`/channels/${channelId}`)).text).toMatch(
+      /held since .*held by an operator: the number is being ported/,
+    )
+    const requestId = await accept(service, { ...account, channelId }, textBody('Hello', newContact()))
+    const { text } = await page(`/support/${requestId}`)
+    expect(text).toMatch(/has been held by an operator since .* The number is being ported\./)
+    expect((await page(`/channels/${channelId}`)).text).toMatch(/Waiting now 1/)
+    expect((await postForm(`${at}/resume`, { reason: 'it is ported' })).status).toBe(303)
+    await finishedTimeline(service, requestId, account.apiKey)
+    expect((await page(`/channels/${channelId}`)).text).toContain('State ready')
+  })
+
+  test.each(['nothing', uuidv7()])('of %s there is no page', async (id) => {
+    expect((await page(`/channels/${id}`)).status).toBe(404)
+    for (const verb of ['hold', 'resume'])
+      expect((await postForm(`${admin.url}/channels/${id}/${verb}`, { reason: 'x' })).status).toBe(404)
+  })
+})
+
+test('endpoints are listed with disabled ones first', async () => {
+  const { text } = await page('/endpoints')
+  expect(text).toMatch(/hooks\.example .* In need disabled since .* by an operator/)
+  expect((await page('/endpoints?state=answering')).text).toContain('No endpoint found')
+  expect((await page('/endpoints?state=disabled&account=In need')).text).toContain('hooks.example')
+})

@@ -1,0 +1,76 @@
+import type { Database } from '../../../db/client.ts'
+
+export interface Sizes {
+  sends: number
+  accounts: number
+  channels: number
+  endpoints: number
+}
+
+export const sizesOf = (sends: number): Sizes => ({ sends, accounts: 2000, channels: 5000, endpoints: 2000 })
+
+const rowsAtOnce = 200_000
+
+/**
+ * Sends of the last week, of all channels: one in a hundred failed, one in a thousand waits. Their counters are made from them.
+ *
+ * @returns the pages to open.
+ */
+export async function grow(
+  { $client }: Database,
+  { sends, accounts, channels, endpoints }: Sizes,
+  print: (progress: string) => void,
+): Promise<string[]> {
+  await $client.query(`
+    insert into accounts (id, name) select uuidv7(), 'Account ' || n from generate_series(1, ${accounts}) n;
+    insert into channels (id, account_id, provider, name, sealed_config, on_uncertain, held_at, breaker_open_until, breaker_opened_at)
+    select uuidv7(), a.id, 'whatsapp-cloud', 'Channel ' || n, 'none', 'hold', case when n % 100 = 0 then now() end,
+           case when n % 70 = 0 then now() end, case when n % 70 = 0 then now() end
+    from generate_series(1, ${channels}) n
+      join (select id, row_number() over (order by id) as place from accounts) a on a.place = 1 + n % ${accounts};
+    insert into endpoints (id, account_id, url, sealed_secret, failing_since)
+    select uuidv7(), a.id, 'https://hooks.example/' || n, 'none', case when n % 50 = 0 then now() end
+    from generate_series(1, ${endpoints}) n
+      join (select id, row_number() over (order by id) as place from accounts) a on a.place = 1 + n % ${accounts};
+    create table places as select id, account_id, row_number() over (order by id) as place from channels;
+    create index on places (place); analyze`)
+  for (let first = 0; first < sends; first += rowsAtOnce) {
+    await $client.query(
+      `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                          close_conversation, status, finished_at, failure, attempt_record, accepted_at, counted_as)
+       select uuidv7(), account_id, id, 'phone', '+49' || 1000000 + n, 'text',
+              '{"type": "text", "text": {"value": "Hello"}}', false, state, case when state <> 'queued' then at end,
+              case when state = 'failed' then 'WhatsApp answered 400' end,
+              case when state = 'failed' then '{"fault": "recipient", "providerCode": "131026", "outcome": "rejected"}'::json end,
+              at, case state when 'queued' then 'waiting' when 'failed' then 'failed/recipient/131026' else state end
+       from (select n, now() - interval '7 days' * (1 - n::float8 / $2) as at,
+                    case when n % 1000 = 5 then 'queued' when n % 100 = 7 then 'failed' else 'sent' end as state,
+                    1 + (n * 7919) % ${channels} as place
+             from generate_series($1::bigint + 1, least($1::bigint + ${rowsAtOnce}, $2::bigint)) n) n
+         join places using (place)`,
+      [first, sends],
+    )
+    print(`console: ${Math.min(first + rowsAtOnce, sends).toLocaleString('en')} sends`)
+  }
+  await $client.query(`
+    insert into send_counts (hour, channel_id, account_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled)
+    select date_trunc('hour', accepted_at, 'UTC'), o.channel_id, o.account_id, count(*), count(*) filter (where status = 'sent'),
+           0, 0, 0, count(*) filter (where status = 'failed'), 0, 0
+    from sends cross join lateral (values (channel_id, account_id), ('00000000-0000-0000-0000-000000000000'::uuid,
+      '00000000-0000-0000-0000-000000000000'::uuid)) o (channel_id, account_id)
+    group by 1, 2, 3;
+    insert into failure_counts (hour, channel_id, account_id, state, reason, code, sends)
+    select hour, channel_id, account_id, 'failed', 'recipient', '131026', failed from send_counts where failed > 0`)
+  await $client.query('vacuum analyze')
+  const { rows } = await $client.query<{ channel: string; account: string; endpoint: string; send: string }>(
+    `select c.id as channel, c.account_id as account, (select id from endpoints limit 1) as endpoint,
+            (select request_id from sends limit 1) as send
+     from channels c order by id limit 1`,
+  )
+  const [{ channel = '', account = '', endpoint = '', send = '' } = {}] = rows
+  return [
+    ...['/', '/?span=hour', '/?span=week', '/?skip=4950', `/?account=${account}`],
+    ...['/channels', '/channels?name=nel 49', '/channels?state=held', `/channels/${channel}`],
+    ...['/endpoints', `/endpoints/${endpoint}`, '/queues', '/support', `/support/${send}`],
+  ]
+}
