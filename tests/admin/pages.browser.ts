@@ -1,3 +1,4 @@
+import axe from 'axe-core'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
@@ -225,15 +226,59 @@ describe('the inbox', () => {
   })
 })
 
-test('the queue board shows both queues, no button that would change them, and a link back', async () => {
+test('the queue board shows both queues, and leads back by the menu', async () => {
   await open('/queues')
-  await page.getByRole('link', { name: 'sends-overflow' }).first().waitFor()
-  await page.getByRole('link', { name: 'sends', exact: true }).first().click()
-  await page.getByText('Sends within the quota of their account').first().waitFor()
-  for (const name of [/retry/i, /clean/i, /promote/i, /empty/i, /pause/i, /add job/i])
-    expect(await page.getByRole('button', { name }).count()).toBe(0)
+  await page.getByRole('cell', { name: /^sends-overflow/ }).waitFor()
   await page.getByRole('link', { name: 'Support' }).click()
   await page.waitForURL(`${service.adminUrl}/support`)
+})
+
+describe('the overview', () => {
+  /** What axe finds, of any impact. */
+  async function issuesOf(on: Page): Promise<string[]> {
+    await on.evaluate(axe.source)
+    const violations = (await on.evaluate(
+      'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
+    )) as axe.Result[]
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
+  }
+
+  test.each(['light', 'dark'] as const)(
+    'has nothing that axe would find at any width, %s',
+    async (colorScheme) => {
+      await finished(textBody('Hello', rejected))
+      const looked = await openPage(browser, [service.adminUrl], { colorScheme })
+      const paths = ['/', '/channels', `/channels/${account.channelId}`, '/endpoints', '/queues']
+      for (const width of [390, 768, 1280]) {
+        await looked.page.setViewportSize({ width, height: 900 })
+        for (const path of paths) {
+          await open(path, looked.page)
+          expect(await issuesOf(looked.page), `${path} at ${width}`).toEqual([])
+          const root = looked.page.locator('html')
+          const [wanted, there] = await root.evaluate((element) => [element.scrollWidth, element.clientWidth])
+          expect(wanted, `${path} at ${width}`).toBeLessThanOrEqual(there)
+        }
+      }
+      looked.expectNothingOdd()
+      await looked.page.context().close()
+    },
+  )
+
+  test('a channel is held and resumed by keyboard', async () => {
+    const channelId = await buildChannel(service, account.accountId)
+    await open(`/channels/${channelId}`)
+    for (const [verb, state] of [
+      ['Hold', /held since/],
+      ['Resume', /ready/],
+    ] as const) {
+      await page.getByLabel('Reason').focus()
+      await page.keyboard.type('a test')
+      await page.keyboard.press('Tab')
+      expect(await page.locator(':focus').innerText()).toBe(verb)
+      await page.keyboard.press('Enter')
+      await page.getByText(state).first().waitFor()
+    }
+  })
 })
 
 test('on a phone nothing is wider than the screen', async () => {
