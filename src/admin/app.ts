@@ -9,6 +9,7 @@ import { inbox } from './inbox/routes.tsx'
 import { metrics } from './metrics.ts'
 import { queueBoard } from './queue-board.ts'
 import { securityHeaders } from './security-headers.ts'
+import { sends } from './sends/routes.tsx'
 import { support } from './support/routes.tsx'
 
 /** The routes of the admin process (docs/how-to/find-a-send.md). */
@@ -30,6 +31,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.get('/admin.css', assets.styles)
   app.get('/icon.svg', assets.icon)
   app.route('/support', support(runtime))
+  app.route('/', sends(runtime))
   app.route('/endpoints', endpoints(runtime))
   app.route('/inbox', inbox(runtime))
   app.route('/queues', queueBoard(runtime))

@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx'
 
 const pages = [
   { href: '/support', name: 'Support' },
+  { href: '/sends', name: 'Sends' },
   { href: '/inbox', name: 'Inbox' },
   { href: '/queues', name: 'Queues' },
 ]
@@ -14,11 +15,13 @@ interface LayoutProps {
   refreshSeconds?: number | undefined
   /** For a page laid out like a chat. */
   isNarrow?: boolean
+  /** For a page with a wide table. */
+  isWide?: boolean
   children?: Child
 }
 
 /** The frame of every page. All texts go through JSX, which escapes them. */
-export function Layout({ title, at, refreshSeconds, isNarrow, children }: LayoutProps) {
+export function Layout({ title, at, refreshSeconds, isNarrow, isWide, children }: LayoutProps) {
   return (
     <html lang="en">
       <head>
@@ -44,7 +47,7 @@ export function Layout({ title, at, refreshSeconds, isNarrow, children }: Layout
             ))}
           </nav>
         </header>
-        <main id="main" class={isNarrow ? 'narrow' : undefined}>
+        <main id="main" class={isNarrow ? 'narrow' : isWide ? 'wide' : undefined}>
           {children}
         </main>
       </body>

@@ -1,4 +1,5 @@
 import { type Contact, parseContact } from './contact.ts'
+import { csvField, plainText, textOf } from './csv.ts'
 import { suppressionReason } from './suppression.ts'
 
 /** Line 1 of a file of suppressions. Each line after it is an entry, by RFC 4180, without line breaks in a field. */
@@ -12,17 +13,11 @@ export interface CsvEntry {
   reason: string | null
 }
 
-/** A spreadsheet would take such a text for a formula, so it gets an apostrophe in front. */
-const formula = /^[=+\-@\t\r]/
-
-const quoted = (text: string) => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
-const plainText = (text: string) => quoted(formula.test(text) ? `'${text}` : text)
-const textOf = (field: string) =>
-  field.startsWith("'") && formula.test(field.slice(1)) ? field.slice(1) : field
+const plainField = (text: string) => csvField(plainText(text))
 
 export function csvLine({ contact, channelId, reason }: CsvEntry): string {
-  const value = contact.type === 'phone' ? contact.value : plainText(contact.value)
-  return `${value},${channelId ?? ''},${plainText(reason ?? '')}`
+  const value = contact.type === 'phone' ? contact.value : plainField(contact.value)
+  return `${value},${channelId ?? ''},${plainField(reason ?? '')}`
 }
 
 /** The fields of a line; undefined if its quotes don't fit. */

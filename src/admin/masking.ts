@@ -1,0 +1,22 @@
+import { type ContactType, maskContact } from '../core/contact.ts'
+import { builtIn, type Person } from '../core/person.ts'
+
+export type Contacts = 'masked' | 'whole'
+
+/**
+ * How a person sees contacts, in exports too: operators see them whole. So does everybody with SUPPORT_SHOW_CONTENT. The built-in
+ * operator may be several people who share ADMIN_PASSWORD, so contacts are masked for it as they are for support.
+ */
+export function contactsFor(person: Person, settings: { SUPPORT_SHOW_CONTENT: boolean }): Contacts {
+  if (settings.SUPPORT_SHOW_CONTENT) return 'whole'
+  return person.role === 'operator' && person !== builtIn ? 'whole' : 'masked'
+}
+
+/** The contact of a row. */
+export function showContact(
+  row: { contactType: ContactType; contactValue: string },
+  contacts: Contacts,
+): string {
+  const { contactType: type, contactValue: value } = row
+  return contacts === 'whole' ? value : maskContact({ type, value })
+}
