@@ -452,6 +452,21 @@ update channels set breaker_open_until = null, breaker_opened_at = null, breaker
 where id = $1 and breaker_open_until is not null
 returning id;
 
+-- contact_of_conversation: Reads the contact of a conversation, to whom a page links.
+select account_id as "accountId", contact_type as type, contact_value as value
+from conversations where id = $1 and true;
+
+-- contact_of_send: Reads the contact of a send, to whom its page links.
+select account_id as "accountId", contact_type as type, contact_value as value
+from sends where request_id = $1 and true
+union all
+select account_id as "accountId", contact_type as type, contact_value as value
+from scheduled_sends where request_id = $1 and true;
+
+-- contact_of_suppression: Reads the contact of a suppression, to whom a page links.
+select account_id as "accountId", contact_type as type, contact_value as value
+from suppressions where id = $1 and erased_at is null;
+
 -- drop_dead_permits: Deletes permits that no send can use any more. Unused ones are kept for a while, as evidence.
 delete from permits p
 where channel_id = any((select $1::uuid[])::uuid[]) and not exists (
@@ -532,6 +547,12 @@ select array_agg(id) as ids from (
   where due_at <= now()
   order by due_at limit 100
   for update skip locked) due;
+
+-- end_of_suppressions: Finds the last entry that page_of_suppressions looks at.
+-- $1: the account; $2: before this entry; $3: how many are looked at.
+select id as "suppressionId" from suppressions
+where account_id = $1 and id < $2
+order by id desc offset (select $3::int - 1) limit 1;
 
 -- end_suppression_checks: Removes checks, or puts them off.
 -- $1: the checks; $2: whether some of their sends are being sent; $3: whether there may be more.
@@ -1928,6 +1949,9 @@ select id, name from channels where id = any((select $1::uuid[])::uuid[])
 union all
 select id, name from flows where id = any((select $1::uuid[])::uuid[]);
 
+-- names_of_channels: Lists the channels of an account by their names, for the forms of the console.
+select id, name from channels where account_id = $1 and deleted_at is null order by name, id;
+
 -- newest_callbacks: Lists the callbacks of an endpoint about the newest sends, for its page.
 select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
   c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
@@ -2036,6 +2060,18 @@ set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breake
 where id = $1 and (breaker_open_until is null or $2)
 returning least(300,
                 10 * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds";
+
+-- page_of_suppressions: Lists an account's entries page by page, newest first, for the console.
+-- $1: the account; $2: before this entry; $3: how many are looked at; $4: the cause; $5: the channel; $6: how many.
+select e.id as "suppressionId", e.contact_type as "contactType",
+  case when e.erased_at is null then e.contact_value end as "contactValue",
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
+from (
+  select * from suppressions
+  where account_id = $1 and id < $2
+  order by id desc limit (select $3::int)) e
+where ($4::text is null or e.cause = $4) and ($5::uuid is null or e.channel_id = $5)
+order by e.id desc limit $6;
 
 -- read_queue_shards: Reads how many shards the queue has.
 select count, previous from queue_shards;
@@ -3326,6 +3362,27 @@ returning c.endpoint_id as "endpointId";
 -- retire_worker: Ends the lease of a worker that has stopped.
 update workers set alive_until = '-infinity' where name = $1;
 
+-- same_content: Finds those of some sends that have the same content as one, with their Idempotency-Keys.
+-- $1: the sends; $2: the one.
+with
+compared as materialized (
+  select request_id, accepted_at, status, message, greatest(accepted_at, send_at) as key_at
+  from sends where request_id = any((select $1::uuid[])::uuid[])
+  union all
+  select request_id, accepted_at, 'queued', message, greatest(accepted_at, send_at)
+  from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]))
+select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status, left(encode(k.hash, 'hex'), 8) as "keyHash",
+       s.key_at > clock_timestamp() - interval '24 hours' as "isKeyKept"
+from (
+  select s.* from compared s join compared one on one.request_id = $2 and one.message = s.message
+  order by s.request_id <> $2, s.accepted_at desc limit 11) s
+  left join lateral (
+    select hash from idempotency_keys
+    where created_at between s.key_at - interval '2 s' and s.key_at + interval '2 s'
+      and (request_id = s.request_id or s.request_id = any(batch))
+    limit 1) k on true
+order by s.accepted_at desc;
+
 -- schedule_send_with_media: Accepts a single send with its media that is to be sent later.
 with
 -- The sends that are in time.
@@ -3440,7 +3497,7 @@ select request_id as "requestId" from scheduled_sends
 where channel_id = $1 and account_id = (select account_id from channels where id = $1 and deleted_at is not null);
 
 -- send_context: Reads the names and the conversation around a send, for the support page.
-select a.name as "accountName", f.name as "flowName",
+select a.id as "accountId", a.name as "accountName", f.name as "flowName",
        case when conv.id is not null then json_build_object(
          'openedAt', conv.opened_at, 'closedAt', conv.closed_at, 'closedBy', conv.closed_by) end as conversation,
        case when $2 then s.message end as message

@@ -32,3 +32,14 @@ const withNameStatement = prepared<{ id: string; accountId: string }>(
 export function withIdOrName(db: Database, of: 'account' | 'channel', idOrName: string) {
   return withNameStatement(db, [idOrName, of === 'channel'])
 }
+
+const channelsStatement = prepared<{ id: string; name: string }>(
+  'names_of_channels',
+  'Lists the channels of an account by their names, for the forms of the console.',
+  'select id, name from channels where account_id = $1 and deleted_at is null order by name, id',
+)
+
+/** The channels of an account, by name. */
+export function accountChannels(db: Database, accountId: string) {
+  return channelsStatement(db, [accountId])
+}

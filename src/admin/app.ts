@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { Readiness } from '../platform/readiness.ts'
 import { authenticate, checkHost, refuseForeignForms } from './access.ts'
 import { assets } from './assets.ts'
+import { contact } from './contact/routes.tsx'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { endpoints } from './endpoints/routes.tsx'
 import { answerError, PageError } from './errors.tsx'
@@ -11,6 +12,7 @@ import { queueBoard } from './queue-board.ts'
 import { securityHeaders } from './security-headers.ts'
 import { sends } from './sends/routes.tsx'
 import { support } from './support/routes.tsx'
+import { suppressions } from './suppressions/routes.tsx'
 
 /** The routes of the admin process (docs/how-to/find-a-send.md). */
 export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(runtime)): AdminApp {
@@ -32,6 +34,8 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.get('/icon.svg', assets.icon)
   app.route('/support', support(runtime))
   app.route('/', sends(runtime))
+  app.route('/', suppressions(runtime))
+  app.route('/contact', contact(runtime))
   app.route('/endpoints', endpoints(runtime))
   app.route('/inbox', inbox(runtime))
   app.route('/queues', queueBoard(runtime))

@@ -3,6 +3,8 @@ import type { Child } from 'hono/jsx'
 const pages = [
   { href: '/support', name: 'Support' },
   { href: '/sends', name: 'Sends' },
+  { href: '/contact', name: 'Contacts' },
+  { href: '/suppressions', name: 'Suppressions' },
   { href: '/inbox', name: 'Inbox' },
   { href: '/queues', name: 'Queues' },
 ]

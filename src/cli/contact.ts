@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { eraseSuppressions } from '../../db/suppression/entries.ts'
-import { eraseContact } from '../../db/upkeep/erase.ts'
+import { eraseContactWholly } from '../../db/upkeep/erase-wholly.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
 import { suppressionKey } from '../core/suppression.ts'
 import type { Answerer } from './answer.ts'
@@ -26,8 +25,8 @@ export function contactCommands(program: Command, answer: Answerer): void {
       answer(command, async ({ db, setting }) => {
         const accountId = await existingAccount(db, options.account)
         const contactOf = { accountId, contact: options.contact }
-        const { erased, unfinished } = await eraseContact(db, contactOf)
-        await eraseSuppressions(db, contactOf, suppressionKey(setting('API_KEY_PEPPER')))
+        const key = suppressionKey(setting('API_KEY_PEPPER'))
+        const { erased, unfinished } = await eraseContactWholly(db, contactOf, key)
         return { erased, unfinished, ...(unfinished > 0 && { advice }) }
       }),
     )

@@ -8,11 +8,13 @@ import { type Contacts, showContact } from '../masking.ts'
 /** The names of the accounts and channels of sends. */
 export type Names = ReadonlyMap<string, string>
 
-export const namesIn = (db: Database, sends: readonly ListedSend[]): Promise<Names> =>
-  namesOf(
-    db,
-    sends.flatMap(({ accountId, channelId }) => [accountId, channelId]),
-  )
+/** @param more further ids whose names are wanted. */
+export const namesIn = (
+  db: Database,
+  sends: readonly ListedSend[],
+  more: readonly string[] = [],
+): Promise<Names> =>
+  namesOf(db, [...more, ...sends.flatMap(({ accountId, channelId }) => [accountId, channelId])])
 
 interface SendsTableProps {
   sends: readonly ListedSend[]

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { findExplanation } from '../../../db/sends/explanation.ts'
+import { sameContentNear } from '../../../db/sends/same-content.ts'
 import { findSendContext } from '../../../db/sends/send-context.ts'
 import { explain } from '../../core/explanation/explain.ts'
 import { findRequestId } from '../../core/request-id.ts'
@@ -54,9 +55,13 @@ export function support(runtime: AdminRuntime): AdminApp {
     const updates = c.req.query('updates') !== 'off'
     const refresh = explanation.tone === 'waiting' && updates ? refreshSeconds : undefined
     const { channel } = found.facts
+    const same = await sameContentNear(db, found.send, context.accountId)
     const showsContent = settings.SUPPORT_SHOW_CONTENT
     return c.html(
-      <SendPage {...{ timeline, explanation, channel, context, showsContent }} refreshSeconds={refresh} />,
+      <SendPage
+        {...{ timeline, explanation, channel, context, showsContent, same }}
+        refreshSeconds={refresh}
+      />,
     )
   }
 }
