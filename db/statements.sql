@@ -3371,7 +3371,8 @@ compared as materialized (
   union all
   select request_id, accepted_at, 'queued', message, greatest(accepted_at, send_at)
   from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]))
-select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status, left(encode(k.hash, 'hex'), 8) as "keyHash",
+select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status,
+       left(encode(k.hash, 'hex'), 8) as "keyHash",
        s.key_at > clock_timestamp() - interval '24 hours' as "isKeyKept"
 from (
   select s.* from compared s join compared one on one.request_id = $2 and one.message = s.message

@@ -42,7 +42,8 @@ const sameStatement = prepared<KeyedSend>(
       union all
       select request_id, accepted_at, 'queued', message, greatest(accepted_at, send_at)
       from scheduled_sends where ${isGiven('request_id')})
-    select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status, left(encode(k.hash, 'hex'), 8) as "keyHash",
+    select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status,
+           left(encode(k.hash, 'hex'), 8) as "keyHash",
            s.key_at > clock_timestamp() - interval '${idempotencyKeptHours} hours' as "isKeyKept"
     from (
       select s.* from compared s join compared one on one.request_id = $2 and one.message = s.message

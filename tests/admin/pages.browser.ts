@@ -1,3 +1,4 @@
+import axe from 'axe-core'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
@@ -64,7 +65,7 @@ describe('the one box', () => {
     const requestId = await finished(textBody('Hello', retried))
     await open('/support')
     await page
-      .getByLabel('requestId')
+      .getByLabel('Find')
       .fill(`  >> 14:02 worker: {"requestId":"${requestId.toUpperCase()}","event":"x"}\t`)
     await page.getByRole('button', { name: 'Find' }).click()
 
@@ -81,7 +82,7 @@ describe('the one box', () => {
     const requestId = await finished(textBody())
     await open('/support')
     // Chromium gives it with the first frame, which may come after the page is loaded.
-    await page.locator('#requestId:focus').waitFor()
+    await page.locator('#q:focus').waitFor()
     await page.keyboard.type(requestId)
     await page.keyboard.press('Enter')
     await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
@@ -94,22 +95,22 @@ describe('the one box', () => {
     expect(outline).toBe('solid')
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
-    expect(await page.locator(':focus').getAttribute('id')).toBe('requestId')
+    expect(await page.locator(':focus').getAttribute('id')).toBe('q')
   })
 })
 
-describe('a search', () => {
+describe('a list', () => {
   const found = () => page.locator('td.id a').allInnerTexts()
   const search = async (fields: Record<string, string>) => {
-    await open('/support')
-    await page.getByText('No requestId? Search by').click()
+    await open('/sends')
+    await page.getByText('Change').click()
     for (const [label, text] of Object.entries(fields)) {
       const field = page.getByLabel(label, { exact: true })
       if (label === 'State') await field.selectOption(text)
       else await field.fill(text)
     }
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByRole('heading', { name: 'Results, newest first' }).waitFor()
+    await page.getByRole('heading', { name: 'Newest first' }).waitFor()
   }
 
   test('by contact finds what was sent to it, however the number is written', async () => {
@@ -166,10 +167,10 @@ test('a replay asks for confirmation: it can be cancelled, or sends again and sh
   expect(await attempts()).toBe(2)
 })
 
-test('a list is replayed from its search: first a trial, then with those left out included, then for real', async () => {
+test('a list is replayed: first a trial, then with those left out included, then for real', async () => {
   const channel = { ...account, channelId: await buildChannel(service, account.accountId) }
   await finished(textBody('Hello', rejected), channel)
-  await open(`/support/search?channel=${channel.channelId}&state=failed`)
+  await open(`/sends?channelId=${channel.channelId}&status=failed`)
   await page.getByRole('button', { name: 'Replay this list…' }).click()
   expect(await summary().innerText()).toBe('Nothing to replay')
   await page.getByText('1 refused for good').waitFor()
@@ -178,16 +179,16 @@ test('a list is replayed from its search: first a trial, then with those left ou
   expect(await summary().innerText()).toBe('Send 1 message again?')
   await page.getByRole('button', { name: 'Replay 1' }).click()
   expect(await summary().innerText()).toBe('Queued again: 1 message')
-  await page.getByRole('link', { name: 'Back to the search' }).click()
-  await page.getByRole('heading', { name: 'Results, newest first' }).waitFor()
+  await page.getByRole('link', { name: 'Back to the list' }).click()
+  await page.getByRole('heading', { name: 'Newest first' }).waitFor()
 })
 
-test('without script: from the search over the timeline to the replay', async () => {
+test('without script: from the list over the timeline to the replay', async () => {
   const still = await openPage(browser, [service.adminUrl], { javaScriptEnabled: false })
   const channel = { ...account, channelId: await buildChannel(service, account.accountId) }
   const requestId = await finished(textBody('Hello', rejected), channel)
-  await open('/support', still.page)
-  await still.page.getByText('No requestId? Search by').click()
+  await open('/sends', still.page)
+  await still.page.getByText('Change').click()
   await still.page.getByLabel('Channel', { exact: true }).fill(channel.channelId)
   await still.page.getByRole('button', { name: 'Search' }).click()
   await still.page.getByRole('link', { name: requestId }).click()
@@ -235,7 +236,17 @@ test('the queue board shows both queues, no button that would change them, and a
 test('on a phone nothing is wider than the screen', async () => {
   const requestId = await finished(textBody('x'.repeat(500), rejected))
   await page.setViewportSize({ width: 360, height: 700 })
-  for (const path of ['/support', `/support/${requestId}`, `/support/${requestId}/replay`, '/inbox']) {
+  for (const path of [
+    '/support',
+    '/support?q=131047',
+    `/support/${requestId}`,
+    `/support/${requestId}/replay`,
+    `/sends?accountId=${account.accountId}`,
+    `/contact?requestId=${requestId}`,
+    '/contact',
+    `/suppressions?accountId=${account.accountId}`,
+    '/inbox',
+  ]) {
     await open(path)
     const root = page.locator('html')
     const [wanted, there] = await root.evaluate((element) => [element.scrollWidth, element.clientWidth])
@@ -253,11 +264,61 @@ test('scripts and markup in messages are shown as text', async () => {
   const requestId = await finished({ contact, message }, { ...account, channelId })
   for (const [path, ...places] of [
     [`/support/${requestId}`, 'channel', 'text'],
-    ['/support', 'channel'],
+    [`/sends?accountId=${account.accountId}`, 'channel'],
     ['/inbox', 'channel', 'contact', 'text'],
   ] as const) {
     await open(path)
     for (const place of places) expect(await page.locator('main').innerText()).toContain(plant(place))
     expect(await page.locator('script, svg, img[src=x]').count()).toBe(0)
   }
+})
+
+describe.each(['light', 'dark'] as const)(
+  'in %s colours, at three widths, axe finds nothing',
+  (colorScheme) => {
+    test.each([390, 768, 1280])('%i px', async (width) => {
+      const requestId = await finished(textBody('x'.repeat(300), rejected))
+      await finished(textBody('x'.repeat(300), rejected))
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      const ofAccount = `accountId=${account.accountId}`
+      for (const path of [
+        '/support',
+        '/support?q=131047',
+        '/support?q=nothing',
+        `/support/${requestId}`,
+        `/sends?${ofAccount}`,
+        `/sends?${ofAccount}&status=failed`,
+        '/sends?status=lost',
+        `/contact?requestId=${requestId}`,
+        '/contact',
+        '/suppressions',
+        `/suppressions?${ofAccount}`,
+      ]) {
+        await open(path)
+        await page.evaluate(axe.source)
+        const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+          'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
+        )
+        expect(found.map(({ id, nodes }) => `${path} ${id}: ${nodes[0]?.html}`)).toEqual([])
+        const root = page.locator('html')
+        const [wanted, there] = await root.evaluate((element) => [element.scrollWidth, element.clientWidth])
+        expect(wanted, path).toBeLessThanOrEqual(there ?? 0)
+      }
+    })
+  },
+)
+
+test('by keyboard alone: from the box to a contact, which is suppressed there', async () => {
+  const contact = newContact()
+  await finished(textBody('Hello', contact))
+  await open('/support')
+  await page.locator('#q:focus').waitFor()
+  await page.keyboard.type(`my code for ${contact} didn't arrive`)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/contact\?requestId=/)
+  await page.getByLabel('Reason').focus()
+  await page.keyboard.type('asked by letter')
+  await page.keyboard.press('Enter')
+  await page.getByText('It gets nothing from this account.').waitFor()
 })

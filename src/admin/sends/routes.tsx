@@ -27,7 +27,7 @@ import { namesIn } from './sends-table.tsx'
 
 export const pageSize = 50
 
-/** Lists of sends, as pages and as CSV, and what is done to all sends of one (docs/how-to/find-a-send.md#lists). */
+/** Lists of sends, as pages and as CSV, and what is done to all sends of one (docs/how-to/find-a-send.md#lists-of-sends). */
 export function sends(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   const { list, csv } = handlers(runtime)

@@ -34,18 +34,12 @@ export function codesIn(text: string): string[] {
 export function meaningsOf(code: string): CodeMeaning[] {
   return providerNames.flatMap((provider) => {
     const rules: ProviderRules = providerRules[provider]
-    const meaning: unknown = rules.meaningOf({ providerCode: code }) ?? replyMeaning(rules, provider, code)
+    const meaning: unknown = rules.meaningOf({ providerCode: code })
     // A table has what every object has, such as `constructor`.
     if (typeof meaning !== 'string') return []
     return [{ code, provider, meaning: sentence(meaning), advice: adviceOn(rules, code) }]
   })
 }
-
-/** A mail server that gives no other code is quoted with its reply, such as 550. */
-const replyMeaning = (rules: ProviderRules, provider: ProviderName, code: string) =>
-  provider === 'smtp' && /^[45]\d\d$/.test(code)
-    ? rules.meaningOf({ providerStatus: Number(code) })
-    : undefined
 
 const suppressed: Record<AutoCause, string> = {
   bounce: 'Its contact gets nothing from the account any more, unless the channel says otherwise.',

@@ -51,13 +51,14 @@ const replies: Record<number, string> = {
   554: 'the server refused the mail, often as spam',
 }
 
-/** The meaning of a server's reply. The enhanced code comes first, because it is more specific than the reply code. */
+/**
+ * The meaning of a server's reply. The enhanced code comes first, because it is more specific than the reply code; a report without one
+ * has the reply code in its place.
+ */
 export function meaningOfReply({ providerStatus, providerCode }: ProviderAnswer): string | undefined {
   const detail = details[providerCode?.replace(/^[45]\./, '') ?? '']
   return (
-    meaningOfCode(providerCode ?? '')?.meaning ??
-    detail ??
-    (providerStatus === undefined ? undefined : replies[providerStatus])
+    meaningOfCode(providerCode ?? '')?.meaning ?? detail ?? replies[providerStatus ?? Number(providerCode)]
   )
 }
 
