@@ -2249,6 +2249,80 @@ select true as "isFound" from scheduled_sends
 where request_id = $1 and account_id = $2 and send_at > clock_timestamp()
 for update;
 
+-- look_up_contacts: Finds the accounts that know a contact, by its sends and suppressions, for the box of the support page.
+select t.kind, t.id, t.name, t.account_id as "accountId", a.name as "accountName"
+from (
+  select distinct on (known.value, known.account_id) known.kind, known.id, null as name, known.account_id
+  from unnest($1::text[]) as given (value) cross join lateral (
+    (select 'contactOfSend' as kind, 1 as rank, s.request_id as id, s.account_id, s.contact_value as value
+     from sends s where s.contact_value = given.value limit 2000)
+    union all
+    (select 'contactOfSend', 1, s.request_id, s.account_id, s.contact_value
+     from scheduled_sends s where s.contact_value = given.value limit 2000)
+    union all
+    select 'contactOfSuppression', 2, e.id, e.account_id, given.value
+    from accounts a cross join lateral (
+      select * from suppressions where account_id = a.id and contact_value = given.value
+      order by id desc limit 1) e) known
+  order by known.value, known.account_id, known.rank, known.id desc) t
+  join accounts a on a.id = t.account_id
+order by t.kind, t.id desc;
+
+-- look_up_ids: Finds what has one of these ids, for the box of the support page.
+select t.kind, t.id, t.name, t.account_id as "accountId", a.name as "accountName"
+from (
+  select 'send' as kind, request_id as id, status as name, account_id as account_id
+  from sends where request_id = any((select $1::uuid[])::uuid[])
+  union all
+  select 'send' as kind, request_id as id, 'scheduled' as name, account_id as account_id
+  from scheduled_sends where request_id = any((select $1::uuid[])::uuid[])
+  union all
+  select 'channel' as kind, id as id, name as name, account_id as account_id
+  from channels where id = any((select $1::uuid[])::uuid[])
+  union all
+  select 'endpoint' as kind, id as id, split_part(url, '/', 3) as name, account_id as account_id
+  from endpoints where id = any((select $1::uuid[])::uuid[])
+  union all
+  select 'flow' as kind, id as id, name as name, account_id as account_id
+  from flows where id = any((select $1::uuid[])::uuid[])
+  union all
+  select 'conversation' as kind, id as id, null as name, account_id as account_id
+  from conversations where id = any((select $1::uuid[])::uuid[])
+  union all
+  select 'suppression' as kind, id as id, cause as name, account_id as account_id
+  from suppressions where id = any((select $1::uuid[])::uuid[])
+  union all
+  select 'account' as kind, id as id, name as name, id as account_id
+  from accounts where id = any((select $1::uuid[])::uuid[])) t
+  join accounts a on a.id = t.account_id
+order by t.kind, t.id desc;
+
+-- look_up_names: Finds channels and accounts whose name is in a text, or which have the text in their name, for the box of the support page.
+select t.kind, t.id, t.name, t.account_id as "accountId", a.name as "accountName"
+from (
+  (select 'channel' as kind, id, name, account_id as account_id
+   from channels
+   where length(name) >= 3 and position(lower(name) in lower($1)) > 0
+      or length($1) >= 3 and position(lower($1) in lower(name)) > 0
+      or name = $1
+   order by lower(name) = lower($1) desc, id desc limit 100)
+  union all
+  (select 'account' as kind, id, name, id as account_id
+   from accounts
+   where length(name) >= 3 and position(lower(name) in lower($1)) > 0
+      or length($1) >= 3 and position(lower($1) in lower(name)) > 0
+      or name = $1
+   order by lower(name) = lower($1) desc, id desc limit 100)) t
+  join accounts a on a.id = t.account_id
+order by t.kind, t.id desc;
+
+-- look_up_references: Finds sends by their references, for the box of the support page.
+(select request_id as "requestId" from sends
+ where reference = any((select $1::text[])::text[]) limit 21)
+union all
+(select request_id from scheduled_sends
+ where reference = any((select $1::text[])::text[]) limit 21);
+
 -- media_content: Reads the content of media.
 select content from media where request_id = $1;
 
@@ -2380,6 +2454,16 @@ from ordered
 order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
   behind is not null as "isBehind";
+
+-- names_of: Reads the names of accounts, channels and flows, for lists of the console.
+select id, name from accounts where id = any((select $1::uuid[])::uuid[])
+union all
+select id, name from channels where id = any((select $1::uuid[])::uuid[])
+union all
+select id, name from flows where id = any((select $1::uuid[])::uuid[]);
+
+-- names_of_channels: Lists the channels of an account by their names, for the forms of the console.
+select id, name from channels where account_id = $1 and deleted_at is null order by name, id;
 
 -- newest_callbacks: Lists the callbacks of an endpoint about the newest sends, for its page.
 select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
@@ -3709,13 +3793,16 @@ select seq from written;
 -- $4: accepted before this time
 -- $5: a part of the reason
 -- $6: the contact
--- $7: ended by this time
--- $8: whether expired ones are included
--- $9: whether refused ones are included
--- $10: after this seq
--- $11: up to this seq
--- $12: how many to replay
--- $13: how many of the set were replayed before
+-- $7: the flow
+-- $8: the reference
+-- $9: the code of the provider
+-- $10: ended by this time
+-- $11: whether expired ones are included
+-- $12: whether refused ones are included
+-- $13: after this seq
+-- $14: up to this seq
+-- $15: how many to replay
+-- $16: how many of the set were replayed before
 with
 -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
@@ -3727,15 +3814,27 @@ page as materialized (
             and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
          and ($3::timestamptz is null or s.accepted_at >= $3)
          and ($4::timestamptz is null or s.accepted_at < $4)
-         and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
+         and ($5::text is null or position(lower($5) in lower(
+           case when s.delivery = 'undelivered' then case when s.delivery = 'undelivered' then
+               (select e.fields from send_events e
+                where e.request_id = s.request_id and e.event = 'undelivered'
+                order by e.at desc limit 1) end->>'reason' else s.failure end)) > 0)
          and ($6::text is null or s.contact_value = $6)
-         and ($7::timestamptz is null or s.finished_at <= $7)) as is_in_set,
-         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused'
+         and ($7::uuid is null or s.flow_id = $7)
+         and ($8::text is null or s.reference = $8)
+         and ($9::text is null or coalesce(
+             case when s.delivery = 'undelivered' then
+               (select e.fields from send_events e
+                where e.request_id = s.request_id and e.event = 'undelivered'
+                order by e.at desc limit 1) end,
+             s.attempt_record)->>'providerCode' = $9)
+         and ($10::timestamptz is null or s.finished_at <= $10)) as is_in_set,
+         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $12 then 'refused'
               when ((s.attempt_record is null and s.failure = 'expired') or
-                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end as skipped_as
+                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $11 then 'expired' end as skipped_as
   from sends s
   where s.channel_id = $1 and s.failure is not null
-    and s.seq > $10::bigint and s.seq <= $11::bigint
+    and s.seq > $13::bigint and s.seq <= $14::bigint
   order by s.seq limit 2000),
 -- The sends to replay, locked.
 chosen as materialized (
@@ -3748,13 +3847,25 @@ chosen as materialized (
          and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
       and ($3::timestamptz is null or s.accepted_at >= $3)
       and ($4::timestamptz is null or s.accepted_at < $4)
-      and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
+      and ($5::text is null or position(lower($5) in lower(
+        case when s.delivery = 'undelivered' then case when s.delivery = 'undelivered' then
+            (select e.fields from send_events e
+             where e.request_id = s.request_id and e.event = 'undelivered'
+             order by e.at desc limit 1) end->>'reason' else s.failure end)) > 0)
       and ($6::text is null or s.contact_value = $6)
-      and ($7::timestamptz is null or s.finished_at <= $7))
-    and case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused'
+      and ($7::uuid is null or s.flow_id = $7)
+      and ($8::text is null or s.reference = $8)
+      and ($9::text is null or coalesce(
+          case when s.delivery = 'undelivered' then
+            (select e.fields from send_events e
+             where e.request_id = s.request_id and e.event = 'undelivered'
+             order by e.at desc limit 1) end,
+          s.attempt_record)->>'providerCode' = $9)
+      and ($10::timestamptz is null or s.finished_at <= $10))
+    and case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $12 then 'refused'
            when ((s.attempt_record is null and s.failure = 'expired') or
-              coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end is null
-  order by s.seq limit $12 for no key update of s skip locked),
+              coalesce(s.expires_at <= clock_timestamp(), false)) and not $11 then 'expired' end is null
+  order by s.seq limit $15 for no key update of s skip locked),
 -- Those to suppressed contacts are failed, also if they would wait.
 checked as (
   insert into suppression_checks (account_id, contact_value)
@@ -3782,7 +3893,7 @@ due as (
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
          s.status, s.failure,
          clock_timestamp() as replayed_at,
-         clock_timestamp() + ($13::bigint + row_number() over (order by seq) - 1)
+         clock_timestamp() + ($16::bigint + row_number() over (order by seq) - 1)
            / 20::float8 * interval '1 s' as due_at
   from chosen s),
 -- The events of that attempt, and of the replay.
@@ -3853,7 +3964,7 @@ select (select count(*) from written)::int as replayed,
        count(*) = 2000 as "isMore"
 from (select page.*,
              seq <= (select max(seq) from written)
-               or (select count(*) from written) < $12 as is_passed
+               or (select count(*) from written) < $15 as is_passed
       from page) page;
 
 -- reschedule_send: Gives a scheduled send another time, after lock_to_reschedule.
@@ -3920,6 +4031,28 @@ returning c.endpoint_id as "endpointId";
 
 -- retire_worker: Ends the lease of a worker that has stopped.
 update workers set alive_until = '-infinity' where name = $1;
+
+-- same_content: Finds those of some sends that have the same content as one, with their Idempotency-Keys.
+-- $1: the sends; $2: the one.
+with
+compared as materialized (
+  select request_id, accepted_at, status, message, greatest(accepted_at, send_at) as key_at
+  from sends where request_id = any((select $1::uuid[])::uuid[])
+  union all
+  select request_id, accepted_at, 'queued', message, greatest(accepted_at, send_at)
+  from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]))
+select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status,
+       left(encode(k.hash, 'hex'), 8) as "keyHash",
+       s.key_at > clock_timestamp() - interval '24 hours' as "isKeyKept"
+from (
+  select s.* from compared s join compared one on one.request_id = $2 and one.message = s.message
+  order by s.request_id <> $2, s.accepted_at desc limit 11) s
+  left join lateral (
+    select hash from idempotency_keys
+    where created_at between s.key_at - interval '2 s' and s.key_at + interval '2 s'
+      and (request_id = s.request_id or s.request_id = any(batch))
+    limit 1) k on true
+order by s.accepted_at desc;
 
 -- schedule_send_with_media: Accepts a single send with its media that is to be sent later.
 with
@@ -4035,7 +4168,7 @@ select request_id as "requestId" from scheduled_sends
 where channel_id = $1 and account_id = (select account_id from channels where id = $1 and deleted_at is not null);
 
 -- send_context: Reads the names and the conversation around a send, for the support page.
-select a.name as "accountName", f.name as "flowName",
+select a.id as "accountId", a.name as "accountName", f.name as "flowName",
        case when conv.id is not null then json_build_object(
          'openedAt', conv.opened_at, 'closedAt', conv.closed_at, 'closedBy', conv.closed_by) end as conversation,
        case when $2 then s.message end as message
@@ -4310,12 +4443,15 @@ select count(*)::int as trimmed from trimmed;
 -- $4: accepted before this time
 -- $5: a part of the reason
 -- $6: the contact
--- $7: ended by this time
--- $8: whether expired ones are included
--- $9: whether refused ones are included
--- $10: after this seq
--- $11: up to this seq
--- $12: how many to replay
+-- $7: the flow
+-- $8: the reference
+-- $9: the code of the provider
+-- $10: ended by this time
+-- $11: whether expired ones are included
+-- $12: whether refused ones are included
+-- $13: after this seq
+-- $14: up to this seq
+-- $15: how many to replay
 with
 -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
@@ -4327,19 +4463,31 @@ page as materialized (
             and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
          and ($3::timestamptz is null or s.accepted_at >= $3)
          and ($4::timestamptz is null or s.accepted_at < $4)
-         and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
+         and ($5::text is null or position(lower($5) in lower(
+           case when s.delivery = 'undelivered' then case when s.delivery = 'undelivered' then
+               (select e.fields from send_events e
+                where e.request_id = s.request_id and e.event = 'undelivered'
+                order by e.at desc limit 1) end->>'reason' else s.failure end)) > 0)
          and ($6::text is null or s.contact_value = $6)
-         and ($7::timestamptz is null or s.finished_at <= $7)) as is_in_set,
-         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused'
+         and ($7::uuid is null or s.flow_id = $7)
+         and ($8::text is null or s.reference = $8)
+         and ($9::text is null or coalesce(
+             case when s.delivery = 'undelivered' then
+               (select e.fields from send_events e
+                where e.request_id = s.request_id and e.event = 'undelivered'
+                order by e.at desc limit 1) end,
+             s.attempt_record)->>'providerCode' = $9)
+         and ($10::timestamptz is null or s.finished_at <= $10)) as is_in_set,
+         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $12 then 'refused'
               when ((s.attempt_record is null and s.failure = 'expired') or
-                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end as skipped_as
+                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $11 then 'expired' end as skipped_as
   from sends s
   where s.channel_id = $1 and s.failure is not null
-    and s.seq > $10::bigint and s.seq <= $11::bigint
+    and s.seq > $13::bigint and s.seq <= $14::bigint
   order by s.seq limit 2000),
 -- Those that would be replayed.
 replayed as (
-  select seq from page where is_in_set and skipped_as is null order by seq limit $12)
+  select seq from page where is_in_set and skipped_as is null order by seq limit $15)
 -- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from replayed)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
@@ -4348,7 +4496,7 @@ select (select count(*) from replayed)::int as replayed,
        count(*) = 2000 as "isMore"
 from (select page.*,
              seq <= (select max(seq) from replayed)
-               or (select count(*) from replayed) < $12 as is_passed
+               or (select count(*) from replayed) < $15 as is_passed
       from page) page;
 
 -- unreported_sends: Lists sent messages whose delivery is unknown, page by page.
@@ -4410,6 +4558,12 @@ where s.channel_id = $1 and s.finished_at is null and s.overflow
       limit 1), false)
 order by s.next_attempt_at, s.seq
 limit $2;
+
+-- with_id_or_name: Finds accounts or channels, deleted ones too, by their id or their name.
+-- $1: the id or the name; $2: whether a channel is looked for.
+select id, account_id as "accountId" from channels where $2 and (id::text = $1 or name = $1)
+union all
+select id, id from accounts where not $2 and (id::text = $1 or name = $1);
 
 -- workers_alive: Counts the workers with a current lease, for metrics.
 select count(*)::int as count from workers where alive_until > clock_timestamp();

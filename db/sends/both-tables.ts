@@ -14,6 +14,10 @@ export const providerCodeOfSend = sqlText`
     ${undelivered},
     s.attempt_record)->>'providerCode'`
 
+/** SQL of the reason that the timeline of a row `s` of `sends` has. */
+export const reasonOfSend = sqlText`
+  case when s.delivery = 'undelivered' then ${undelivered}->>'reason' else s.failure end`
+
 /** The columns of a `SendRecord`: of a row `s` of `sends`, and of one of `scheduled_sends`, if that lacks the column. */
 const columns: Record<keyof SendRecord, [ofSend: string, ofScheduled?: string]> = {
   requestId: ['s.request_id'],

@@ -1,6 +1,7 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { Database } from '../client.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
+import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
 import { canBeReplayed, type ReplayableStatus, replaying } from './replays.ts'
 
 /** A set of a channel's failed or uncertain sends. Absent filters match all. */
@@ -17,10 +18,17 @@ export interface ReplaySet {
   reason?: string | undefined
   /** Normalised. */
   contactValue?: string | undefined
+  flowId?: string | undefined
+  reference?: string | undefined
+  providerCode?: string | undefined
   /** Ended by this time: leaves out those that failed after a trial. */
   endedBy?: Date | undefined
   /** Accepted no later than this one, see `Trial`. */
   lastSeq?: string | undefined
+  /** Accepted after this one: the last one of an earlier part of the set. */
+  afterSeq?: string | undefined
+  /** How many were replayed in earlier parts of the set: the next ones are due after these. */
+  replayedBefore?: number | undefined
   /** Includes those that expired, or would have expired by now. */
   includeExpired?: boolean | undefined
   /** Includes those that the provider, or the service itself, refused for good. */
@@ -49,6 +57,9 @@ const ofSet = {
   until: 'accepted before this time',
   reason: 'a part of the reason',
   contactValue: 'the contact',
+  flowId: 'the flow',
+  reference: 'the reference',
+  providerCode: 'the code of the provider',
   endedBy: 'ended by this time',
   includeExpired: 'whether expired ones are included',
   includeRefused: 'whether refused ones are included',
@@ -75,8 +86,12 @@ const isInSet = sqlText`
   (${canBeReplayed(given.statuses)}
   and (${given.since}::timestamptz is null or s.accepted_at >= ${given.since})
   and (${given.until}::timestamptz is null or s.accepted_at < ${given.until})
-  and (${given.reason}::text is null or position(lower(${given.reason}) in lower(s.failure)) > 0)
+  and (${given.reason}::text is null or position(lower(${given.reason}) in lower(
+    ${reasonOfSend})) > 0)
   and (${given.contactValue}::text is null or s.contact_value = ${given.contactValue})
+  and (${given.flowId}::uuid is null or s.flow_id = ${given.flowId})
+  and (${given.reference}::text is null or s.reference = ${given.reference})
+  and (${given.providerCode}::text is null or ${providerCodeOfSend} = ${given.providerCode})
   and (${given.endedBy}::timestamptz is null or s.finished_at <= ${given.endedBy}))`
 
 const page = sqlText`
@@ -146,10 +161,13 @@ const tryStatement = prepared<PageResult>(
 
 /** Queues the sends of a set again, except those that were erased or whose media is no longer kept. */
 export async function replaySends(db: Database, set: ReplaySet): Promise<ReplayedSet> {
-  const { replayed, skipped } = await goThrough(set, (values, before) =>
-    replayStatement(db, replay.valuesOf({ ...values, before })),
-  )
+  const { replayed, skipped } = await replayPart(db, set)
   return { replayed, skipped }
+}
+
+/** The same, with the last counted send, after which the next part of the set begins. */
+export function replayPart(db: Database, set: ReplaySet): Promise<Trial> {
+  return goThrough(set, (values, before) => replayStatement(db, replay.valuesOf({ ...values, before })))
 }
 
 /** Counts what `replaySends` would do, without doing it. */
@@ -165,7 +183,8 @@ async function goThrough(
   nextPage: (values: Record<keyof typeof given, unknown>, before: number) => Promise<PageResult[]>,
 ): Promise<Trial> {
   const { since = null, until = null, reason = null, contactValue = null, endedBy = null } = set
-  const { includeExpired = false, includeRefused = false, lastSeq = greatestSeq } = set
+  const { flowId = null, reference = null, providerCode = null, replayedBefore = 0 } = set
+  const { includeExpired = false, includeRefused = false, lastSeq = greatestSeq, afterSeq = '-1' } = set
   const filters = {
     channelId: set.channelId,
     statuses: [set.status],
@@ -173,13 +192,16 @@ async function goThrough(
     until,
     reason,
     contactValue,
+    flowId,
+    reference,
+    providerCode,
     endedBy,
   }
   const total: Trial = { replayed: 0, skipped: { expired: 0, refused: 0 }, lastSeq: undefined }
-  for (let after: string | null = '-1'; after !== null && total.replayed < set.limit; ) {
+  for (let after: string | null = afterSeq; after !== null && total.replayed < set.limit; ) {
     const limit = set.limit - total.replayed
     const values = { ...filters, includeExpired, includeRefused, after, lastSeq, limit }
-    const [page]: PageResult[] = await nextPage(values, total.replayed)
+    const [page]: PageResult[] = await nextPage(values, replayedBefore + total.replayed)
     total.replayed += page?.replayed ?? 0
     total.skipped.expired += page?.expired ?? 0
     total.skipped.refused += page?.refused ?? 0

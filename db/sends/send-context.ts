@@ -4,6 +4,7 @@ import { prepared, sqlText } from '../statement.ts'
 
 /** The names and the conversation around a send. */
 export interface SendContext {
+  accountId: string
   accountName: string
   flowName: string | null
   /** The conversation that it joined. */
@@ -16,7 +17,7 @@ const contextStatement = prepared<SendContext>(
   'send_context',
   'Reads the names and the conversation around a send, for the support page.',
   sqlText`
-    select a.name as "accountName", f.name as "flowName",
+    select a.id as "accountId", a.name as "accountName", f.name as "flowName",
            case when conv.id is not null then json_build_object(
              'openedAt', conv.opened_at, 'closedAt', conv.closed_at, 'closedBy', conv.closed_by) end as conversation,
            case when $2 then s.message end as message

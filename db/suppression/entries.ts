@@ -17,7 +17,7 @@ export interface SuppressedContact {
 }
 
 /** SQL of the columns of an entry `e`. */
-const columns = sqlText`
+export const suppressionColumns = sqlText`
   e.id as "suppressionId", e.contact_type as "contactType",
   case when e.erased_at is null then e.contact_value end as "contactValue",
   e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"`
@@ -55,7 +55,7 @@ const addStatement = prepared<Suppression>(
     checked as (
       insert into suppression_checks (account_id, contact_value)
       select account_id, contact_value from added)
-    select ${columns}
+    select ${suppressionColumns}
     from (select * from same union all select * from added) e`,
 )
 
@@ -80,7 +80,7 @@ const removeStatement = prepared<Suppression>(
   'Removes an entry by its id.',
   sqlText`
     delete from suppressions e where e.id = $2 and e.account_id = coalesce($1, e.account_id)
-    returning ${columns}`,
+    returning ${suppressionColumns}`,
 )
 
 /** @param accountId undefined for any account. @returns undefined if it has no such entry. */
@@ -98,7 +98,7 @@ const removeContactStatement = prepared<Suppression>(
   sqlText`
     -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel.
     delete from suppressions e where ${isOfContactAndChannel}
-    returning ${columns}`,
+    returning ${suppressionColumns}`,
 )
 
 /** @returns undefined if there is no entry of this contact and channel. */
@@ -115,7 +115,7 @@ const listStatement = prepared<Suppression>(
   "Lists an account's entries page by page, oldest first.",
   sqlText`
     -- $1: the account; $2: after this entry; $3: how many.
-    select ${columns}
+    select ${suppressionColumns}
     from suppressions e
     where e.account_id = $1 and e.id > $2
     order by e.id limit $3`,
@@ -130,12 +130,24 @@ export function listSuppressions(
   return listStatement(db, [accountId, after, limit])
 }
 
+const exportedAtOnce = 5000
+
+/** All entries of an account, page by page, oldest first. */
+export async function* allSuppressions(db: Database, accountId: string): AsyncGenerator<Suppression[]> {
+  for (let after: string | undefined; ; ) {
+    const page = await listSuppressions(db, accountId, { after, limit: exportedAtOnce })
+    if (page.length === 0) return
+    yield page
+    after = page.at(-1)?.suppressionId
+  }
+}
+
 const ofContactStatement = prepared<Suppression>(
   'suppressions_of_contact',
   'Lists the entries of one contact.',
   sqlText`
     -- $1: the account; $2: the contact; $3: the key of hashes.
-    select ${columns}
+    select ${suppressionColumns}
     from suppressions e
     where ${isOfContact}
     order by e.id`,

@@ -40,6 +40,15 @@ async function addPage(
   return result?.added ?? 0
 }
 
+/** Rolls an import back, with how many entries it would have added. */
+class Tried extends Error {
+  readonly added: number
+  constructor(added: number) {
+    super('tried')
+    this.added = added
+  }
+}
+
 /**
  * Adds all entries of the pages in one transaction, or none if reading them fails.
  *
@@ -50,10 +59,32 @@ export async function importSuppressions(
   accountId: string,
   pages: AsyncIterable<readonly CsvEntry[]>,
 ): Promise<number> {
-  return await inTransaction(db, async (transaction) => {
-    let added = 0
-    for await (const page of pages) added += await addPage(transaction, accountId, page)
-    if (added > 0) await checkAccountStatement(transaction, [accountId])
-    return added
-  })
+  return await inTransaction(db, (transaction) => addPages(transaction, accountId, pages))
+}
+
+/** Counts the entries that an import would add: the import itself, rolled back. */
+export async function tryImport(
+  db: Database,
+  accountId: string,
+  pages: AsyncIterable<readonly CsvEntry[]>,
+): Promise<number> {
+  try {
+    return await inTransaction(db, async (transaction) => {
+      throw new Tried(await addPages(transaction, accountId, pages))
+    })
+  } catch (error) {
+    if (error instanceof Tried) return error.added
+    throw error
+  }
+}
+
+async function addPages(
+  transaction: Transaction,
+  accountId: string,
+  pages: AsyncIterable<readonly CsvEntry[]>,
+): Promise<number> {
+  let added = 0
+  for await (const page of pages) added += await addPage(transaction, accountId, page)
+  if (added > 0) await checkAccountStatement(transaction, [accountId])
+  return added
 }

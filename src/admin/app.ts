@@ -5,6 +5,7 @@ import { allowScrape, passwordCheck, refuseForeignForms } from './access.ts'
 import { assets } from './assets.ts'
 import { audit } from './audit/routes.tsx'
 import { channels } from './channels/routes.tsx'
+import { contact } from './contact/routes.tsx'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { endpoints } from './endpoints/routes.tsx'
 import { answerError, PageError } from './errors.tsx'
@@ -17,7 +18,9 @@ import { people } from './people/routes.tsx'
 import { queueBoard } from './queues/routes.tsx'
 import { refused } from './refused/routes.tsx'
 import { securityHeaders } from './security-headers.ts'
+import { sends } from './sends/routes.tsx'
 import { support } from './support/routes.tsx'
+import { suppressions } from './suppressions/routes.tsx'
 import { today } from './today/routes.tsx'
 
 /** The routes of the admin process (docs/how-to/find-a-send.md). */
@@ -46,6 +49,9 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.route('/support', support(runtime))
   app.route('/', today(runtime))
   app.route('/channels', channels(runtime))
+  app.route('/', sends(runtime))
+  app.route('/', suppressions(runtime))
+  app.route('/contact', contact(runtime))
   app.route('/endpoints', endpoints(runtime))
   app.route('/inbox', inbox(runtime))
   app.route('/queues', queueBoard(runtime))

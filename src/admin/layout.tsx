@@ -7,6 +7,9 @@ import type { AdminEnv } from './context.ts'
 const pages: { href: string; name: string; role?: Role }[] = [
   { href: '/', name: 'Today' },
   { href: '/support', name: 'Support' },
+  { href: '/sends', name: 'Sends' },
+  { href: '/contact', name: 'Contacts' },
+  { href: '/suppressions', name: 'Suppressions' },
   { href: '/channels', name: 'Channels' },
   { href: '/endpoints', name: 'Endpoints' },
   { href: '/inbox', name: 'Inbox' },
@@ -26,11 +29,13 @@ interface LayoutProps {
   leadsTo?: string
   /** For a page laid out like a chat. */
   isNarrow?: boolean
+  /** For a page with a wide table. */
+  isWide?: boolean
   children?: Child
 }
 
 /** The frame of every page. All texts go through JSX, which escapes them. */
-export function Layout({ title, at, refreshSeconds, leadsTo, isNarrow, children }: LayoutProps) {
+export function Layout({ title, at, refreshSeconds, leadsTo, isNarrow, isWide, children }: LayoutProps) {
   const { person, sessionHash } = tryGetContext<AdminEnv>()?.var ?? {}
   return (
     <html lang="en">
@@ -63,7 +68,7 @@ export function Layout({ title, at, refreshSeconds, leadsTo, isNarrow, children 
           )}
           {person && <WhoIsIn person={person} canSignOut={sessionHash !== undefined} />}
         </header>
-        <main id="main" class={isNarrow ? 'narrow' : undefined}>
+        <main id="main" class={isNarrow ? 'narrow' : isWide ? 'wide' : undefined}>
           {children}
         </main>
       </body>

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { auditedInPages } from '../../db/audit/record.ts'
-import { eraseSuppressions } from '../../db/suppression/entries.ts'
-import { eraseContact } from '../../db/upkeep/erase.ts'
+import { eraseContactWholly } from '../../db/upkeep/erase-wholly.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
 import { suppressionKey } from '../core/suppression.ts'
 import type { Answerer } from './answer.ts'
@@ -31,11 +30,7 @@ export function contactCommands(program: Command, answer: Answerer): void {
         // Not whose: the contact is to be erased.
         const row = { ...actor, action: 'contact.erase', target: accountId } as const
         const { erased, unfinished } = await auditedInPages(db, row, {
-          change: async () => {
-            const counts = await eraseContact(db, contactOf)
-            await eraseSuppressions(db, contactOf, key)
-            return counts
-          },
+          change: () => eraseContactWholly(db, contactOf, key),
           resultOf: (counts) => counts,
         })
         return { erased, unfinished, ...(unfinished > 0 && { advice }) }

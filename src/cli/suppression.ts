@@ -4,6 +4,7 @@ import { audited } from '../../db/audit/record.ts'
 import type { Database } from '../../db/client.ts'
 import {
   addSuppression,
+  allSuppressions,
   listSuppressions,
   removeSuppressedContact,
   removeSuppression,
@@ -19,7 +20,7 @@ import { csvHeader } from '../core/suppression-csv.ts'
 import { shownSuppression } from '../core/suppression-view.ts'
 import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
 import { contact, existingAccount, wholeNumber } from './arguments.ts'
-import { allEntries, checkFile, csvLines, pagesOf } from './suppression-files.ts'
+import { checkFile, csvLines, pagesOf } from './suppression-files.ts'
 
 type GivenContact = Pick<Contact, 'type' | 'value'>
 
@@ -194,7 +195,7 @@ function exportCommand(suppression: Command, answer: Answerer): void {
           const { json } = command.optsWithGlobals<{ json?: boolean }>()
           if (json) throw new CliError('suppression export prints CSV: leave --json out')
           let lines = [csvHeader]
-          for await (const page of allEntries(db, accountId)) {
+          for await (const page of allSuppressions(db, accountId)) {
             print(lines.join('\n'))
             lines = csvLines(page)
           }

@@ -1,9 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Database } from '../../db/client.ts'
+import { lookUp } from '../../db/look-up/look-up.ts'
+import { type Target, targetsWithIds } from '../../db/look-up/targets.ts'
 import { findExplanation } from '../../db/sends/explanation.ts'
+import { listSends } from '../../db/sends/list.ts'
+import { findSend } from '../../db/sends/sends.ts'
 import { type Explanation, type ExplanationEntry, explain } from '../core/explanation/explain.ts'
-import { explainUnknownId, findRequestId } from '../core/request-id.ts'
+import type { CodeMeaning } from '../core/pasted/codes.ts'
+import { pastedKinds } from '../core/pasted/recognise.ts'
+import { explainUnknownId } from '../core/request-id.ts'
 import { buildTimeline, type Timeline } from '../core/timeline.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { renderAdvice, renderEnd, renderEntry, renderExplanation, renderHead } from './render-explanation.ts'
@@ -18,35 +24,96 @@ interface Trace {
 export function traceCommand(program: Command, answer: Answerer): void {
   program
     .command('trace')
-    .argument('<requestId>', 'alone, in quotes, in a URL or in a whole log line')
+    .argument('<text>', 'what you have: a requestId, a log line, a contact, a reference, a name or a code')
     .option('--follow', 'print new events until the send has ended; exits with 0 only if it was sent')
     .action(async (pasted: string, { follow }: { follow?: boolean }, command: Command) => {
       const { json } = command.optsWithGlobals<{ json?: boolean }>()
       let trace: Trace | undefined
-      await answer(
+      let found: Found | undefined
+      await answer<Timeline | Found>(
         command,
         async (context) => {
-          trace = await findTrace(context, pasted)
-          if (follow) trace = await followToEnd(context.db, trace, json ? () => {} : context.print)
+          const one = await find(context, pasted)
+          if ('found' in one) {
+            found = one
+            return one
+          }
+          trace = follow ? await followToEnd(context.db, one, json ? () => {} : context.print) : one
           return trace.timeline
         },
-        () => (trace ? renderTrace(trace, follow === true) : ''),
+        () => (trace ? renderTrace(trace, follow === true) : renderFound(found)),
       )
       if (follow && trace && trace.timeline.status !== 'sent') throw new CliError(oneLine(trace.explanation))
     })
 }
 
-async function findTrace(context: CliContext, pasted: string): Promise<Trace> {
-  const requestId = findRequestId(pasted)
-  const trace = requestId && (await lookUp(context.db, requestId))
+/** What a text leads to, if that is no single send. */
+interface Found {
+  found: Pick<Target, 'kind' | 'id' | 'name' | 'accountId' | 'accountName'>[]
+  codes: CodeMeaning[]
+}
+
+async function find(context: CliContext, pasted: string): Promise<Trace | Found> {
+  const { db } = context
+  const { only, looked, codes } = await lookUp(db, pasted)
+  const found = looked.flatMap(({ targets: theirs }) => theirs)
+  const targets = only?.kind === 'contactOfSend' ? await sendsOfContact(db, only) : found
+  const [first, another] = targets
+  const trace = first?.kind === 'send' && !another ? await traceOf(db, first.id) : undefined
   if (trace) return trace
+  if (targets.length > 0 || codes.length > 0) return { found: targets, codes }
+  if (looked.some(({ kind }) => kind === 'phone' || kind === 'email'))
+    throw new CliError(
+      `${pasted}: no account has sent this contact anything, or has it on its list of suppressions`,
+    )
   const retentionDays = context.setting('RETENTION_DAYS')
-  const { why, next } = explainUnknownId(pasted, { now: new Date(), retentionDays })
-  throw new CliError([`${requestId ?? pasted}: ${why}`, ...next].join(' '))
+  const { requestId, why, next } = explainUnknownId(pasted, { now: new Date(), retentionDays })
+  const inVain = [...new Set(looked.map(({ kind }) => pastedKinds[kind].called))].join(', ')
+  throw new CliError(
+    [`${requestId ?? pasted}: ${why}`, ...next, inVain && `Looked for in vain: ${inVain}.`]
+      .filter(Boolean)
+      .join(' '),
+  )
+}
+
+const maxOfContact = 20
+
+/** The newest sends of the contact of a send, in its account. */
+async function sendsOfContact(db: Database, { id, accountId }: Target): Promise<Target[]> {
+  const send = (await findSend(db, id))?.send
+  if (!send) return []
+  const contact = { type: send.contactType, value: send.contactValue }
+  const { sends } = await listSends(db, accountId, { limit: maxOfContact, contact })
+  return await targetsWithIds(
+    db,
+    sends.map(({ requestId }) => requestId),
+  )
+}
+
+const kindNames: Record<Target['kind'], string> = {
+  send: 'send',
+  channel: 'channel',
+  endpoint: 'endpoint',
+  flow: 'flow',
+  conversation: 'conversation',
+  suppression: 'suppression',
+  account: 'account',
+  contactOfSend: 'contact, whose newest send there is',
+  contactOfSuppression: 'contact, whose suppression there is',
+}
+
+function renderFound(found: Found | undefined): string {
+  const { found: targets = [], codes = [] } = found ?? {}
+  return [
+    ...codes.map(({ code, provider, meaning, advice }) => `${provider} ${code}: ${meaning} ${advice}`),
+    ...targets.map(({ kind, id, name, accountName }) =>
+      [kindNames[kind], id, name, `of ${accountName}`].filter(Boolean).join('  '),
+    ),
+  ].join('\n')
 }
 
 /** A send's timeline, with the contact masked, and its explanation. */
-export async function lookUp(db: Database, requestId: string): Promise<Trace | undefined> {
+export async function traceOf(db: Database, requestId: string): Promise<Trace | undefined> {
   const found = await findExplanation(db, requestId)
   if (!found) return undefined
   const timeline = buildTimeline(found.send, found.events, 'masked')
@@ -65,7 +132,7 @@ async function followToEnd(db: Database, first: Trace, print: (line: string) => 
     if (trace.explanation.summary !== summary) print(trace.explanation.summary)
     summary = trace.explanation.summary
     await sleep(pollEveryMs)
-    trace = (await lookUp(db, trace.timeline.requestId)) ?? trace
+    trace = (await traceOf(db, trace.timeline.requestId)) ?? trace
   }
 }
 

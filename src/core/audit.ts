@@ -44,6 +44,8 @@ export const auditActions = {
   'send.cancel': { target: 'send', what: 'canceled a send' },
   'sends.replay': { target: 'channel', what: 'replayed sends of a channel' },
   'sends.cancel': { target: 'account', what: 'canceled sends of an account' },
+  'list.replay': { target: 'account', what: 'replayed a part of a list of sends' },
+  'list.cancel': { target: 'account', what: 'canceled a part of a list of sends' },
   'person.add': { target: 'person', what: 'added a person' },
   'person.remove': { target: 'person', what: 'removed a person' },
   'person.set_password': { target: 'person', what: 'set the password of a person' },

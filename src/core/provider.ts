@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { ContactType } from './contact.ts'
 import type { MediaType, MessageType, TemplateVariable } from './message.ts'
-import type { OnUncertain, ProviderAnswer } from './outcome.ts'
+import type { Failure, OnUncertain, ProviderAnswer } from './outcome.ts'
 import type { ReceiptRules } from './receipt.ts'
 import type { SuppressingCodes } from './suppression.ts'
 
@@ -60,6 +60,8 @@ export interface ProviderRules {
   retryDelaysOf?(config: unknown): readonly number[] | undefined
   /** The meaning of a failed answer, by its code or else its status: a clause for support staff. */
   meaningOf(answer: ProviderAnswer): string | undefined
+  /** What a call with this code ends as; undefined for a code that decides nothing alone. For people who look a code up. */
+  failureOf?(code: string): Failure | undefined
   /** The codes of answers and receipts after which a contact is suppressed. */
   suppressingCodes?: SuppressingCodes
   /** How its receipts come by HTTP. Without it, a channel takes none. */

@@ -10,27 +10,42 @@ const isOfRequest = /request[-_]?id$/i
 const isOfOther = /id$/i
 const longestLabel = 60
 
-/**
- * The requestId in a pasted text: alone, in quotes, in a URL or in a whole log line. Of several ids, the one with the name
- * requestId, else the first one that has no other name. Undefined if there is none.
- */
-export function findRequestId(pasted: string): string | undefined {
-  const text = withPlainDashes(pasted)
-  return findIn(text) ?? findIn(text.replaceAll(/\s+/g, ''))
+/** The ids in a pasted text: those named requestId, those without a name, and those with another one. In lower case, each once. */
+export interface FoundIds {
+  requestId: string[]
+  unnamed: string[]
+  named: string[]
 }
 
-function findIn(text: string): string | undefined {
-  const found = [...text.matchAll(uuids)].map(({ 0: id, index }) => {
+/** Finds ids alone, in quotes, in URLs or in whole log lines; if there is none, one that was broken over two lines. */
+export function findIds(pasted: string): FoundIds {
+  const text = withPlainDashes(pasted)
+  const found = findIn(text)
+  const isNone = Object.values(found).every((ids) => ids.length === 0)
+  return isNone ? findIn(text.replaceAll(/\s+/g, '')) : found
+}
+
+/** Of several ids, the one with the name requestId, else the first one that has no other name. Undefined if there is none. */
+export function findRequestId(pasted: string): string | undefined {
+  const { requestId, unnamed, named } = findIds(pasted)
+  return [...requestId, ...unnamed, ...named][0]
+}
+
+function findIn(text: string): FoundIds {
+  const found = { requestId: new Set<string>(), unnamed: new Set<string>(), named: new Set<string>() }
+  for (const { 0: id, index } of text.matchAll(uuids)) {
     const name = label.exec(text.slice(Math.max(0, index - longestLabel), index))?.[1] ?? ''
-    return { id: id.toLowerCase(), name }
-  })
-  const best =
-    found.find(({ name }) => isOfRequest.test(name)) ??
-    found.find(({ name }) => !isOfOther.test(name)) ??
-    found[0]
-  if (best) return best.id
+    const kind = isOfRequest.test(name) ? 'requestId' : isOfOther.test(name) ? 'named' : 'unnamed'
+    found[kind].add(id.toLowerCase())
+  }
+  const ids = { requestId: [...found.requestId], unnamed: [...found.unnamed], named: [...found.named] }
+  if (Object.values(ids).some((some) => some.length > 0)) return ids
   const plain = withoutDashes.exec(text)?.[0].toLowerCase()
-  return plain && [8, 13, 18, 23].reduce((id, at) => `${id.slice(0, at)}-${id.slice(at)}`, plain)
+  if (plain === undefined) return ids
+  return {
+    ...ids,
+    unnamed: [[8, 13, 18, 23].reduce((id, at) => `${id.slice(0, at)}-${id.slice(at)}`, plain)],
+  }
 }
 
 /** Replaces the dashes of word processors and chats, and removes their invisible characters. */

@@ -1,4 +1,5 @@
 import { type Contact, parseContact } from './contact.ts'
+import { csvField, plainText, textOf } from './csv.ts'
 import { suppressionReason } from './suppression.ts'
 
 /** Line 1 of a file of suppressions. Each line after it is an entry, by RFC 4180, without line breaks in a field. */
@@ -12,17 +13,11 @@ export interface CsvEntry {
   reason: string | null
 }
 
-/** A spreadsheet would take such a text for a formula, so it gets an apostrophe in front. */
-const formula = /^[=+\-@\t\r]/
-
-const quoted = (text: string) => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
-const plainText = (text: string) => quoted(formula.test(text) ? `'${text}` : text)
-const textOf = (field: string) =>
-  field.startsWith("'") && formula.test(field.slice(1)) ? field.slice(1) : field
+const plainField = (text: string) => csvField(plainText(text))
 
 export function csvLine({ contact, channelId, reason }: CsvEntry): string {
-  const value = contact.type === 'phone' ? contact.value : plainText(contact.value)
-  return `${value},${channelId ?? ''},${plainText(reason ?? '')}`
+  const value = contact.type === 'phone' ? contact.value : plainField(contact.value)
+  return `${value},${channelId ?? ''},${plainField(reason ?? '')}`
 }
 
 /** The fields of a line; undefined if its quotes don't fit. */
@@ -58,3 +53,67 @@ export function readCsvLine(line: string, isChannel: (id: string) => boolean): C
   if (!parsed.success) return { issue: `reason: ${parsed.error.issues[0]?.message}` }
   return { contact, channelId: channelId || null, reason: parsed.data }
 }
+
+const maxFaults = 10
+
+/** Lines by their numbers, from 1. */
+export type NumberedLines =
+  | AsyncIterable<[number: number, line: string]>
+  | Iterable<[number: number, line: string]>
+
+/** What a file has: how many entries, or what is wrong with it, naming the faulty lines. */
+export async function checkCsv(
+  lines: NumberedLines,
+  isChannel: (id: string) => boolean,
+): Promise<{ entries: number } | { faults: string[]; more: number }> {
+  const faults: string[] = []
+  let entries = 0
+  let faulty = 0
+  for await (const [number, given] of lines) {
+    const line = lineOf(number, given)
+    if (line === undefined) continue
+    const issue = number === 1 ? headerIssue(line) : issueIn(readCsvLine(line, isChannel))
+    if (number > 1) entries++
+    if (issue === undefined) continue
+    faulty++
+    if (faults.length < maxFaults) faults.push(`line ${number}: ${issue}`)
+    if (number === 1) break
+  }
+  if (faulty > 0) return { faults, more: faulty - faults.length }
+  if (entries > 0) return { entries }
+  return { faults: [`there are no entries; line 1 is ${csvHeader}, then one line each`], more: 0 }
+}
+
+/**
+ * The entries of a file that was checked, page by page.
+ *
+ * @param onFault called with the number of a line that is faulty now; throws.
+ */
+export async function* entriesOfCsv(
+  lines: NumberedLines,
+  isChannel: (id: string) => boolean,
+  pageSize: number,
+  onFault: (number: number) => never,
+): AsyncGenerator<CsvEntry[]> {
+  let page: CsvEntry[] = []
+  for await (const [number, given] of lines) {
+    const line = lineOf(number, given)
+    if (number === 1 || line === undefined) continue
+    const entry = readCsvLine(line, isChannel)
+    if ('issue' in entry) return onFault(number)
+    page.push(entry)
+    if (page.length < pageSize) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}
+
+/** Undefined for an empty line after the first one, which may begin with a byte order mark. */
+function lineOf(number: number, line: string): string | undefined {
+  const text = number === 1 ? line.replace(/^\ufeff/, '') : line
+  return text.trim() === '' && number > 1 ? undefined : text
+}
+
+const headerIssue = (line: string) => (line.trim() === csvHeader ? undefined : `has to be ${csvHeader}`)
+const issueIn = (read: ReturnType<typeof readCsvLine>) => ('issue' in read ? read.issue : undefined)

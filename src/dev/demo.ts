@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { renderExplanation } from '../cli/render-explanation.ts'
-import { lookUp } from '../cli/trace.ts'
+import { traceOf } from '../cli/trace.ts'
 import type { DeliveryState } from '../core/receipt.ts'
 import type { Timeline } from '../core/timeline.ts'
 import { runProcess } from '../platform/process.ts'
@@ -59,7 +59,7 @@ async function play(example: Example, seed: Seed, db: Database): Promise<boolean
   const isEndRight = timeline.status === ends && timeline.attempts === attempts && isDeliveryRight
   const end = delivery === undefined ? ends : `${ends}, ${delivery}`
   const verdict = isEndRight ? '' : `  EXPECTED ${end} after ${attempts} attempts`
-  const found = await lookUp(db, requestId)
+  const found = await traceOf(db, requestId)
   console.log(
     `${title}${verdict}\n${found ? renderExplanation(found.explanation, found.timeline) : requestId}`,
   )

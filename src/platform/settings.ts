@@ -188,12 +188,15 @@ const adminNames = [
   'LOG_LEVEL',
 ] as const
 
-/** The settings of the admin process. It needs neither CREDENTIALS_KEY nor API_KEY_PEPPER. */
-export type AdminSettings = Pick<Settings, (typeof adminNames)[number]>
+/** The settings of the admin process. Of the secrets it needs none; with the pepper it can erase contacts. */
+export type AdminSettings = Pick<Settings, (typeof adminNames)[number]> & {
+  API_KEY_PEPPER?: string | undefined
+}
 
 /** @throws SettingsError also if other machines could reach the admin process without a password, or could claim to be anybody. */
 export function readAdminSettings(variables: Variables = environmentVariables): AdminSettings {
-  return readSettings(adminNames, variables, (set) => [...passwordIssues(set), ...proxyHeaderIssues(set)])
+  const names: readonly Name[] = variables.API_KEY_PEPPER ? [...adminNames, 'API_KEY_PEPPER'] : adminNames
+  return readSettings(names, variables, (set) => [...passwordIssues(set), ...proxyHeaderIssues(set)])
 }
 
 function passwordIssues({ ADMIN_HOST, ADMIN_PASSWORD }: Variables): string[] {

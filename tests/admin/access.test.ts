@@ -11,7 +11,17 @@ let service: TestService
 let open: TestAdmin
 let guarded: TestAdmin
 const password = 'correct horse: "bätteri" <staple>'
-const pages = ['/support', '/support/search', '/inbox', '/admin.css', '/no-such-page', '/']
+const pages = [
+  '/support',
+  '/sends',
+  '/sends.csv',
+  '/contact',
+  '/suppressions',
+  '/inbox',
+  '/admin.css',
+  '/no-such-page',
+  '/',
+]
 
 beforeAll(async () => {
   service = await startTestService()
@@ -178,7 +188,7 @@ describe('every answer', () => {
 })
 
 describe('a form', () => {
-  const post = (headers: Record<string, string>, path = '/support/find') =>
+  const post = (headers: Record<string, string>, path = '/support') =>
     fetch(open.url + path, {
       method: 'POST',
       redirect: 'manual',
@@ -186,25 +196,33 @@ describe('a form', () => {
       body: 'requestId=nothing',
     })
 
-  test.each(['/support/find', '/support/search', '/support/replays', '/support/x/replay'])(
-    'from another page is refused at %s, in words',
-    async (path) => {
-      for (const headers of [
-        {},
-        { Origin: 'https://evil.example' },
-        { Origin: 'null' },
-        { Origin: 'http://127.0.0.1:1' },
-        { 'Sec-Fetch-Site': 'cross-site' },
-        { 'Sec-Fetch-Site': 'same-site', Origin: 'http://evil.localhost' },
-        { 'Content-Type': 'text/plain' },
-        { 'Content-Type': 'multipart/form-data; boundary=x' },
-      ] as Record<string, string>[]) {
-        const response = await post(headers, path)
-        expect(response.status).toBe(403)
-        expect(await response.text()).toContain('This form was sent from another page.')
-      }
-    },
-  )
+  test.each([
+    '/support',
+    '/sends',
+    '/sends.csv',
+    '/sends/replay',
+    '/sends/cancel',
+    '/contact',
+    '/contact/suppress',
+    '/contact/erase',
+    '/suppressions/import',
+    '/support/x/replay',
+  ])('from another page is refused at %s, in words', async (path) => {
+    for (const headers of [
+      {},
+      { Origin: 'https://evil.example' },
+      { Origin: 'null' },
+      { Origin: 'http://127.0.0.1:1' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+      { 'Sec-Fetch-Site': 'same-site', Origin: 'http://evil.localhost' },
+      { 'Content-Type': 'text/plain' },
+      { 'Content-Type': 'multipart/form-data; boundary=x' },
+    ] as Record<string, string>[]) {
+      const response = await post(headers, path)
+      expect(response.status).toBe(403)
+      expect(await response.text()).toContain('This form was sent from another page.')
+    }
+  })
 
   test('from its own page, by what the browser says, is accepted, also behind a proxy that terminates TLS', async () => {
     const { status } = await post({ Origin: open.url })
@@ -215,7 +233,7 @@ describe('a form', () => {
   })
 
   test('that is too long or cannot be read gets a plain sentence', async () => {
-    const tooLong = await fetch(`${open.url}/support/find`, {
+    const tooLong = await fetch(`${open.url}/support`, {
       method: 'POST',
       headers: { Origin: open.url, 'Content-Type': 'application/x-www-form-urlencoded' },
       body: `requestId=${'x'.repeat(300_000)}`,
@@ -231,7 +249,7 @@ describe('a form', () => {
 test('while PostgreSQL is away, pages say so without internals, and it is not ready', async () => {
   const away = await startTestAdmin(service, { DATABASE_URL: 'postgres://someone@127.0.0.1:1/none' })
   try {
-    for (const page of ['/support', '/inbox', '/support/01a1fde1-ea47-76ae-9a8d-559e0203a63f']) {
+    for (const page of ['/sends', '/inbox', '/support/01a1fde1-ea47-76ae-9a8d-559e0203a63f']) {
       const { status, body } = await get(away.url + page)
       expect(status).toBe(503)
       expect(body).toContain('PostgreSQL does not answer in time. Try again in a moment.')

@@ -72,7 +72,6 @@ test('of a send: texts, names, the provider’s answer and the worker’s name s
   const page = await getPage(`${admin.url}/support/${requestId}`)
   expect(page.status).toBe(200)
   expectPlantedAsText(page, 'text', 'account', 'flow', 'channel', 'answer')
-  expectPlantedAsText(await getPage(`${admin.url}/support`), 'channel')
 })
 
 test('of what the sandbox received: text, template, variables, file name, caption, link and contact stay text', async () => {
@@ -130,28 +129,53 @@ test('of what the sandbox received: text, template, variables, file name, captio
   expect(page.text).toContain(plantedLink)
 })
 
-test('of what is pasted or searched for: it comes back as text only', async () => {
+test('of what is pasted or asked for: it comes back as text only', async () => {
   for (const page of [
-    await postForm(`${admin.url}/support/find`, { requestId: plant('pasted') }),
-    await getPage(`${admin.url}/support?requestId=${encodeURIComponent(plant('pasted'))}`),
+    await postForm(`${admin.url}/support`, { q: plant('pasted') }),
+    await getPage(`${admin.url}/support?q=${encodeURIComponent(plant('pasted'))}`),
     await getPage(`${admin.url}/support/${encodeURIComponent(plant('pasted'))}`),
   ]) {
     expect(page.status).toBe(404)
     expectOnlyOurMarkup(page.html)
   }
-  const fields = ['contact', 'channel', 'state', 'from', 'to', 'before']
+  const fields = [
+    'accountId',
+    'channelId',
+    'status',
+    'delivery',
+    'reason',
+    'providerCode',
+    'flowId',
+    'reference',
+    'contact',
+    'messageId',
+    'acceptedFrom',
+    'acceptedTo',
+    'after',
+  ]
   for (const field of fields) {
-    const page = await postForm(`${admin.url}/support/search`, {
-      contact: '+4915100000000',
-      [field]: plant(`asked ${field}`),
-    })
-    expect(page.status).toBeGreaterThanOrEqual(400)
-    expectOnlyOurMarkup(page.html)
-    const { status, html } = await getPage(
-      `${admin.url}/support/search?${new URLSearchParams({ [field]: plant(`asked ${field}`) })}`,
-    )
-    expect(status).toBe(field === 'contact' ? 200 : field === 'channel' ? 404 : 400)
-    expectOnlyOurMarkup(html)
+    const asked = { contact: '+4915100000000', [field]: plant(`asked ${field}`) }
+    for (const page of [
+      await postForm(`${admin.url}/sends`, asked),
+      await getPage(`${admin.url}/sends?${new URLSearchParams({ [field]: plant(`asked ${field}`) })}`),
+      await getPage(`${admin.url}/suppressions?${new URLSearchParams({ [field]: plant(`asked ${field}`) })}`),
+      await getPage(
+        `${admin.url}/contact?${new URLSearchParams({ accountId: account.accountId, [field]: plant('asked') })}`,
+      ),
+      await postForm(`${admin.url}/sends/replay`, {
+        channelId: account.channelId,
+        status: 'failed',
+        [field]: plant('asked'),
+      }),
+      await postForm(`${admin.url}/sends/cancel`, {
+        channelId: account.channelId,
+        status: 'queued',
+        [field]: plant('asked'),
+      }),
+    ]) {
+      expect(page.status).toBeLessThan(500)
+      expectOnlyOurMarkup(page.html)
+    }
   }
   expectOnlyOurMarkup(
     (await getPage(`${admin.url}/inbox?before=${encodeURIComponent(plant('before'))}`)).html,
@@ -226,16 +250,46 @@ test('of channels, endpoints and counts: names, reasons, codes and filters stay 
     expectOnlyOurMarkup((await getPage(admin.url + path + encodeURIComponent(plant('asked')))).html)
 })
 
+test('of a list, a contact’s page and a list of suppressions: names, references and reasons stay text', async () => {
+  const reference = plant('reference')
+  const body = { ...textBody('Hello'), reference, flowId: account.flowId }
+  const requestId = await accept(service, { ...account, channelId: hookChannelId }, body)
+  await finishedTimeline(service, requestId, account.apiKey)
+  const reason = plant('reason')
+  const added = await postForm(`${admin.url}/contact/suppress`, {
+    requestId,
+    channelId: hookChannelId,
+    reason,
+  })
+  expect(added.status).toBe(303)
+  const of = new URLSearchParams({ reference, accountId: account.accountId })
+  expectPlantedAsText(await getPage(`${admin.url}/sends?${of}`), 'account', 'channel', 'reference')
+  expectPlantedAsText(
+    await getPage(`${admin.url}/contact?requestId=${requestId}`),
+    'account',
+    'channel',
+    'reason',
+  )
+  expectPlantedAsText(
+    await getPage(`${admin.url}/suppressions?accountId=${account.accountId}`),
+    'account',
+    'channel',
+    'reason',
+  )
+  expectPlantedAsText(await postForm(`${admin.url}/support`, { q: plant('channel') }), 'channel')
+})
+
 test('a redirect leads to our own pages only, whatever was asked for', async () => {
   for (const pasted of [
     '//evil.example',
     'https://evil.example/01a1fde1-ea47-76ae-9a8d-559e0203a63f\r\nX-Planted: 1',
   ]) {
     for (const page of [
-      await postForm(`${admin.url}/support/find`, { requestId: pasted }),
-      await postForm(`${admin.url}/support/search`, { channel: pasted }),
+      await postForm(`${admin.url}/support`, { q: pasted }),
+      await postForm(`${admin.url}/sends`, { channelId: pasted }),
+      await getPage(`${admin.url}/support/search?${new URLSearchParams({ channel: pasted })}`),
     ]) {
-      expect(page.headers.get('location') ?? '/support/').toMatch(/^\/support\//)
+      expect(page.headers.get('location') ?? '/sends').toMatch(/^\/sends/)
       expect(page.headers.get('x-planted')).toBeNull()
     }
   }

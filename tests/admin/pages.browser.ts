@@ -69,7 +69,7 @@ describe('the one box', () => {
     const requestId = await finished(textBody('Hello', retried))
     await open('/support')
     await page
-      .getByLabel('requestId')
+      .getByLabel('Find')
       .fill(`  >> 14:02 worker: {"requestId":"${requestId.toUpperCase()}","event":"x"}\t`)
     await page.getByRole('button', { name: 'Find' }).click()
 
@@ -86,7 +86,7 @@ describe('the one box', () => {
     const requestId = await finished(textBody())
     await open('/support')
     // Chromium gives it with the first frame, which may come after the page is loaded.
-    await page.locator('#requestId:focus').waitFor()
+    await page.locator('#q:focus').waitFor()
     await page.keyboard.type(requestId)
     await page.keyboard.press('Enter')
     await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
@@ -99,22 +99,22 @@ describe('the one box', () => {
     expect(outline).toBe('solid')
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
-    expect(await page.locator(':focus').getAttribute('id')).toBe('requestId')
+    expect(await page.locator(':focus').getAttribute('id')).toBe('q')
   })
 })
 
-describe('a search', () => {
+describe('a list', () => {
   const found = () => page.locator('td.id a').allInnerTexts()
   const search = async (fields: Record<string, string>) => {
-    await open('/support')
-    await page.getByText('No requestId? Search by').click()
+    await open('/sends')
+    await page.getByText('Change').click()
     for (const [label, text] of Object.entries(fields)) {
       const field = page.getByLabel(label, { exact: true })
       if (label === 'State') await field.selectOption(text)
       else await field.fill(text)
     }
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByRole('heading', { name: 'Results, newest first' }).waitFor()
+    await page.getByRole('heading', { name: 'Newest first' }).waitFor()
   }
 
   test('by contact finds what was sent to it, however the number is written', async () => {
@@ -171,10 +171,10 @@ test('a replay asks for confirmation: it can be cancelled, or sends again and sh
   expect(await attempts()).toBe(2)
 })
 
-test('a list is replayed from its search: first a trial, then with those left out included, then for real', async () => {
+test('a list is replayed: first a trial, then with those left out included, then for real', async () => {
   const channel = { ...account, channelId: await buildChannel(service, account.accountId) }
   await finished(textBody('Hello', rejected), channel)
-  await open(`/support/search?channel=${channel.channelId}&state=failed`)
+  await open(`/sends?channelId=${channel.channelId}&status=failed`)
   await page.getByRole('button', { name: 'Replay this list…' }).click()
   expect(await summary().innerText()).toBe('Nothing to replay')
   await page.getByText('1 refused for good').waitFor()
@@ -183,16 +183,16 @@ test('a list is replayed from its search: first a trial, then with those left ou
   expect(await summary().innerText()).toBe('Send 1 message again?')
   await page.getByRole('button', { name: 'Replay 1' }).click()
   expect(await summary().innerText()).toBe('Queued again: 1 message')
-  await page.getByRole('link', { name: 'Back to the search' }).click()
-  await page.getByRole('heading', { name: 'Results, newest first' }).waitFor()
+  await page.getByRole('link', { name: 'Back to the list' }).click()
+  await page.getByRole('heading', { name: 'Newest first' }).waitFor()
 })
 
-test('without script: from the search over the timeline to the replay', async () => {
+test('without script: from the list over the timeline to the replay', async () => {
   const still = await openPage(browser, [service.adminUrl], { javaScriptEnabled: false })
   const channel = { ...account, channelId: await buildChannel(service, account.accountId) }
   const requestId = await finished(textBody('Hello', rejected), channel)
-  await open('/support', still.page)
-  await still.page.getByText('No requestId? Search by').click()
+  await open('/sends', still.page)
+  await still.page.getByText('Change').click()
   await still.page.getByLabel('Channel', { exact: true }).fill(channel.channelId)
   await still.page.getByRole('button', { name: 'Search' }).click()
   await still.page.getByRole('link', { name: requestId }).click()
@@ -284,7 +284,17 @@ describe('the overview', () => {
 test('on a phone nothing is wider than the screen', async () => {
   const requestId = await finished(textBody('x'.repeat(500), rejected))
   await page.setViewportSize({ width: 360, height: 700 })
-  for (const path of ['/support', `/support/${requestId}`, `/support/${requestId}/replay`, '/inbox']) {
+  for (const path of [
+    '/support',
+    '/support?q=131047',
+    `/support/${requestId}`,
+    `/support/${requestId}/replay`,
+    `/sends?accountId=${account.accountId}`,
+    `/contact?requestId=${requestId}`,
+    '/contact',
+    `/suppressions?accountId=${account.accountId}`,
+    '/inbox',
+  ]) {
     await open(path)
     const root = page.locator('html')
     const [wanted, there] = await root.evaluate((element) => [element.scrollWidth, element.clientWidth])
@@ -302,7 +312,7 @@ test('scripts and markup in messages are shown as text', async () => {
   const requestId = await finished({ contact, message }, { ...account, channelId })
   for (const [path, ...places] of [
     [`/support/${requestId}`, 'channel', 'text'],
-    ['/support', 'channel'],
+    [`/sends?accountId=${account.accountId}`, 'channel'],
     ['/inbox', 'channel', 'contact', 'text'],
   ] as const) {
     await open(path)
@@ -369,4 +379,54 @@ describe('who did what, and what was refused', () => {
     await page.waitForURL(/after=/)
     expect(await page.locator('tbody tr').count()).toBe(10)
   })
+})
+
+describe.each(['light', 'dark'] as const)(
+  'in %s colours, at three widths, axe finds nothing',
+  (colorScheme) => {
+    test.each([390, 768, 1280])('%i px', async (width) => {
+      const requestId = await finished(textBody('x'.repeat(300), rejected))
+      await finished(textBody('x'.repeat(300), rejected))
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      const ofAccount = `accountId=${account.accountId}`
+      for (const path of [
+        '/support',
+        '/support?q=131047',
+        '/support?q=nothing',
+        `/support/${requestId}`,
+        `/sends?${ofAccount}`,
+        `/sends?${ofAccount}&status=failed`,
+        '/sends?status=lost',
+        `/contact?requestId=${requestId}`,
+        '/contact',
+        '/suppressions',
+        `/suppressions?${ofAccount}`,
+      ]) {
+        await open(path)
+        await page.evaluate(axe.source)
+        const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+          'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
+        )
+        expect(found.map(({ id, nodes }) => `${path} ${id}: ${nodes[0]?.html}`)).toEqual([])
+        const root = page.locator('html')
+        const [wanted, there] = await root.evaluate((element) => [element.scrollWidth, element.clientWidth])
+        expect(wanted, path).toBeLessThanOrEqual(there ?? 0)
+      }
+    })
+  },
+)
+
+test('by keyboard alone: from the box to a contact, which is suppressed there', async () => {
+  const contact = newContact()
+  await finished(textBody('Hello', contact))
+  await open('/support')
+  await page.locator('#q:focus').waitFor()
+  await page.keyboard.type(`my code for ${contact} didn't arrive`)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/contact\?requestId=/)
+  await page.getByLabel('Reason').focus()
+  await page.keyboard.type('asked by letter')
+  await page.keyboard.press('Enter')
+  await page.getByText('It gets nothing from this account.').waitFor()
 })

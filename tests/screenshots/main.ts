@@ -82,11 +82,7 @@ async function drawTicket(page: Page): Promise<Buffer> {
   return await page.locator('div').first().screenshot()
 }
 
-async function drawSupport(
-  page: Page,
-  adminUrl: string,
-  { failed, uncertain, contact }: World,
-): Promise<void> {
+async function drawSupport(page: Page, adminUrl: string, { failed, uncertain }: World): Promise<void> {
   await page.setViewportSize({ width, height: 580 })
   await page.goto(`${adminUrl}/support/${failed}`)
   await draw(page, 'support-failed', 'window')
@@ -94,12 +90,6 @@ async function drawSupport(
   await page.setViewportSize({ width, height: 400 })
   await page.goto(`${adminUrl}/support/${uncertain}/replay`)
   await draw(page, 'support-replay')
-  await page.goto(`${adminUrl}/support`)
-  await page.getByText('No requestId? Search by').click()
-  await page.getByLabel('Contact', { exact: true }).fill(contact)
-  await page.getByRole('button', { name: 'Search' }).click()
-  await page.getByRole('heading', { name: 'Results, newest first' }).waitFor()
-  await draw(page, 'support-search')
   await page.goto(`${adminUrl}/inbox`, { waitUntil: 'networkidle' })
   await draw(page, 'inbox')
 }

@@ -14,7 +14,7 @@ import { findRefusals } from '../../db/delivery/refusals.ts'
 import { findWaitingOverflow } from '../../db/delivery/slow-start.ts'
 import { findChannelsOfSends, findReceivingChannels, recordReceipts } from '../../db/receipts.ts'
 import { findExplanation } from '../../db/sends/explanation.ts'
-import { searchSends } from '../../db/sends/search.ts'
+import { listSends } from '../../db/sends/list.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
 import type { ReceiptKind } from '../../src/core/receipt.ts'
 import { buildNewSend, manyOf } from '../support/batches.ts'
@@ -242,12 +242,12 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
       await limit(null)
     })
 
-    test('a search by provider message id: no more than one page', async () => {
-      const search = { providerMessageIds: ['SM4711'] }
+    test('a list by provider message id: no more than one page', async () => {
+      const search = { limit: 50, providerMessageIds: ['SM4711'] }
       const lookedAt = 1000
       // Those, again to find where they end, and what each of the two reads on the way.
       const most = 2 * lookedAt + 10
-      expect(await rowsRead(db, () => searchSends(db, search, lookedAt))).toBeLessThanOrEqual(most)
+      expect(await rowsRead(db, () => listSends(db, undefined, search, lookedAt))).toBeLessThanOrEqual(most)
     })
 
     test('explanations, and erasing a contact', async () => {

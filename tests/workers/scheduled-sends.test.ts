@@ -6,8 +6,9 @@ import { moveDueSends } from '../../db/admission/scheduled-sends.ts'
 import { connectDatabase } from '../../db/client.ts'
 import { scheduledSends } from '../../db/schema.ts'
 import { readBacklog } from '../../db/sends/backlog.ts'
-import { searchSends } from '../../db/sends/search.ts'
+import { listSends, type SendsQuery } from '../../db/sends/list.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
+import type { ListCursor } from '../../src/core/list-query.ts'
 import { namesOf, received, rowOf, timelineOf } from '../support/attempts.ts'
 import {
   type Account,
@@ -154,21 +155,24 @@ describe('support', () => {
       sendAt,
       reference: 'find me',
     })
-    const ids = async (search: Parameters<typeof searchSends>[1]) =>
-      (await searchSends(db, search)).sends.map((send) => send.requestId)
-    expect(await ids({ contactValue })).toEqual([requestId])
+    const contact = { type: 'phone', value: contactValue } as const
+    const ids = async (query: Partial<SendsQuery>) =>
+      (await listSends(db, undefined, { limit: 50, ...query })).sends.map((send) => send.requestId)
+    expect(await ids({ contact })).toEqual([requestId])
     expect(await ids({ reference: 'find me' })).toEqual([requestId])
-    expect(await ids({ status: 'scheduled' })).toContain(requestId)
-    expect(await ids({ channelIds: [account.channelId], status: 'queued' })).not.toContain(requestId)
+    expect(await ids({ scheduled: true })).toContain(requestId)
+    expect(await ids({ channelId: account.channelId, status: 'queued', scheduled: false })).not.toContain(
+      requestId,
+    )
     expect(await ids({})).toContain(requestId)
     expect(await cli('trace', requestId)).toMatchObject({ requestId, status: 'queued', sendAt })
     await makeDue(service, requestId)
     await moveDue(service)
     expect(await ids({ reference: 'find me' })).toEqual([requestId])
-    expect(await ids({ status: 'scheduled' })).not.toContain(requestId)
+    expect(await ids({ scheduled: true })).not.toContain(requestId)
   })
 
-  test('a reference narrows a search by contact', async () => {
+  test('a reference narrows a list by contact', async () => {
     const { db } = service.runtime
     const contactValue = newContact()
     const send = (more: object) => accept(service, account, { ...textBody('a', contactValue), ...more })
@@ -179,11 +183,12 @@ describe('support', () => {
     ]
     await send({ reference: 'other' })
     await send({ sendAt })
-    const { sends } = await searchSends(db, { contactValue, reference: 'narrow' })
+    const contact = { type: 'phone', value: contactValue } as const
+    const { sends } = await listSends(db, undefined, { limit: 50, contact, reference: 'narrow' })
     expect(sends.map(({ requestId }) => requestId)).toEqual([scheduled, now])
   })
 
-  test('a page of a search ends where one of the tables was left, so that no send is skipped', async () => {
+  test('a page of all accounts ends where one of the tables was left, so that no send is skipped', async () => {
     const { db } = service.runtime
     const own = { ...account, channelId: await buildChannel(service, account.accountId) }
     const batch = async (count: number, more: object, by = own) =>
@@ -195,12 +200,14 @@ describe('support', () => {
     const made = [...(await batch(51, { sendAt: inSeconds(7200) })), ...(await batch(1, {}))]
     await batch(60, {}, account)
     const found: string[] = []
-    let before: string | undefined
+    let after: ListCursor | undefined
     do {
-      const page = await searchSends(db, { channelIds: [own.channelId], before }, 60)
-      found.push(...page.sends.map(({ requestId }) => requestId))
-      before = page.olderThan
-    } while (before !== undefined && found.length < 100)
+      const page = await listSends(db, undefined, { limit: 50, after }, 60)
+      found.push(
+        ...page.sends.filter((send) => send.channelId === own.channelId).map(({ requestId }) => requestId),
+      )
+      after = page.next
+    } while (after !== undefined && found.length < made.length)
     // Those of one batch are not in its order.
     expect(found).toEqual(made.toSorted().reverse())
   })

@@ -4,7 +4,7 @@ import { isStorable } from '../../core/characters.ts'
 import { placesOf } from '../../core/list-place.ts'
 import { parsedText } from '../../core/query.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
-import { field, moment } from '../support/search-form.ts'
+import { field, time } from '../sends/list-form.ts'
 
 export const places = placesOf('audit', canBeRecordId)
 export const actions = Object.keys(auditActions) as AuditAction[]
@@ -14,8 +14,8 @@ const form = z.object({
   target: field(text('Target')),
   by: field(text('Who')),
   action: field(z.enum(actions, 'What: choose one from the list.')),
-  from: field(moment('From')),
-  to: field(moment('Before')),
+  from: field(time('From')),
+  to: field(time('Before')),
   after: field(parsedText(places.read, 'This page no longer exists. Start again.')),
 })
 

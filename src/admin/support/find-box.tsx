@@ -4,21 +4,18 @@ interface FindBoxProps {
   focused?: boolean
 }
 
-/**
- * A search box for a requestId, alone or within a longer text, a contact, or a provider's message id. It is a POST form,
- * because the text may be private and must not get into a URL.
- */
+/** One box for whatever people paste. It is a POST form, because the text may be private and must not get into a URL. */
 export function FindBox({ pasted = '', focused = false }: FindBoxProps) {
   return (
-    <form class="find" method="post" action="/support/find">
-      <label for="requestId">requestId</label>
+    <form class="find" method="post" action="/support">
+      <label for="q">Find</label>
       <div class="row">
         <input
-          id="requestId"
-          name="requestId"
+          id="q"
+          name="q"
           type="search"
           value={pasted}
-          placeholder="An id, a log line, a link, a phone number: paste what you have"
+          placeholder="An id, a log line, a phone number, a code: paste what you have"
           autocomplete="off"
           spellcheck={false}
           autofocus={focused}

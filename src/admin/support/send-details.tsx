@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx'
 import type { SendContext } from '../../../db/sends/send-context.ts'
+import { erasedContactValue } from '../../core/contact.ts'
 import type { SendFacts } from '../../core/explanation/explain.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { Moment } from '../inline-elements.tsx'
@@ -21,9 +22,11 @@ export function SendDetails({ timeline, channel, context }: SendDetailsProps) {
         <Fact name="requestId">
           <span class="id">{timeline.requestId}</span>
         </Fact>
-        <Fact name="Account">{context.accountName}</Fact>
+        <Fact name="Account">
+          <a href={`/sends?accountId=${context.accountId}`}>{context.accountName}</a>
+        </Fact>
         <Fact name="Channel">
-          {channel.name}{' '}
+          <a href={`/channels/${timeline.channelId}`}>{channel.name}</a>{' '}
           <span class="muted">
             {channel.provider}
             {channel.deletedAt && ', deleted'}
@@ -31,11 +34,13 @@ export function SendDetails({ timeline, channel, context }: SendDetailsProps) {
           <span class="id">{timeline.channelId}</span>
         </Fact>
         <Fact name="Contact">
-          {timeline.contact.value} <span class="muted">{timeline.contact.type}</span>
+          <ContactLink timeline={timeline} /> <span class="muted">{timeline.contact.type}</span>
         </Fact>
         {timeline.reference !== null && (
           <Fact name="Reference">
-            <span class="id">{timeline.reference}</span>
+            <a class="id" href={`/sends?${new URLSearchParams({ reference: timeline.reference })}`}>
+              {timeline.reference}
+            </a>
           </Fact>
         )}
         {timeline.sendAt !== null && (
@@ -46,7 +51,8 @@ export function SendDetails({ timeline, channel, context }: SendDetailsProps) {
         <Fact name="Message">{timeline.messageType}</Fact>
         {timeline.flowId !== null && (
           <Fact name="Flow">
-            {context.flowName} <span class="id">{timeline.flowId}</span>
+            <a href={`/sends?flowId=${timeline.flowId}`}>{context.flowName ?? 'flow'}</a>{' '}
+            <span class="id">{timeline.flowId}</span>
           </Fact>
         )}
         <Fact name="Conversation">
@@ -54,7 +60,9 @@ export function SendDetails({ timeline, channel, context }: SendDetailsProps) {
             <span class="muted">none yet: the send joins one before its first attempt</span>
           ) : (
             <>
-              <span class="id">{timeline.conversationId}</span>{' '}
+              <a class="id" href={`/contact?conversationId=${timeline.conversationId}`}>
+                {timeline.conversationId}
+              </a>{' '}
               {conversation && <ConversationState {...conversation} />}
             </>
           )}
@@ -88,6 +96,11 @@ export function SendDetails({ timeline, channel, context }: SendDetailsProps) {
       </dl>
     </section>
   )
+}
+
+function ContactLink({ timeline: { requestId, contact } }: { timeline: Timeline }) {
+  if (contact.value === erasedContactValue) return <>{contact.value}</>
+  return <a href={`/contact?requestId=${requestId}`}>{contact.value}</a>
 }
 
 function ConversationState({ openedAt, closedAt, closedBy }: NonNullable<SendContext['conversation']>) {

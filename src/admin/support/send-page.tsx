@@ -1,3 +1,4 @@
+import type { SameContent } from '../../../db/sends/same-content.ts'
 import type { SendContext } from '../../../db/sends/send-context.ts'
 import {
   type Advice,
@@ -13,6 +14,7 @@ import { MessageContent } from '../message-content.tsx'
 import { FindBox } from './find-box.tsx'
 import { Fact, SendDetails } from './send-details.tsx'
 import { SendTabs } from './send-tabs.tsx'
+import { SentTwice } from './sent-twice.tsx'
 
 interface SendPageProps {
   timeline: Timeline
@@ -20,6 +22,7 @@ interface SendPageProps {
   channel: SendFacts['channel']
   context: SendContext
   showsContent: boolean
+  same: SameContent
   refreshSeconds: number | undefined
 }
 
@@ -73,6 +76,7 @@ export function SendPage(props: SendPageProps) {
           ))}
         </ol>
       </section>
+      <SentTwice same={props.same} requestId={requestId} />
       <SendDetails {...props} />
       <Content {...props} />
     </Layout>

@@ -3,6 +3,7 @@ import { baseUrl } from '../base-url.ts'
 import { optional, string } from '../fields.ts'
 import { meaningOfStatus } from '../http-status.ts'
 import type { ProviderRules } from '../provider.ts'
+import { knownCode } from './code-table.ts'
 import { mailbox, mailHeaders, mailSubject } from './mail-fields.ts'
 import { resendCodes } from './resend-codes.ts'
 import { resendReceipts, resendSuppressingCodes } from './resend-receipts.ts'
@@ -51,6 +52,7 @@ export const resend = {
   template: mailTemplate,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
     resendCodes[providerCode]?.meaning ?? meaningOfStatus(providerStatus),
+  failureOf: (code) => knownCode(resendCodes, code),
   suppressingCodes: resendSuppressingCodes,
   receipts: resendReceipts,
   config,

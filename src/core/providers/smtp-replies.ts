@@ -1,4 +1,4 @@
-import type { ProviderAnswer } from '../outcome.ts'
+import type { Failure, ProviderAnswer } from '../outcome.ts'
 import { meaningOfCode } from './smtp-sender-replies.ts'
 
 /** Enhanced status codes (RFC 3463 and its registry), without the class digit, which says whether the failure is permanent. */
@@ -51,14 +51,23 @@ const replies: Record<number, string> = {
   554: 'the server refused the mail, often as spam',
 }
 
-/** The meaning of a server's reply. The enhanced code comes first, because it is more specific than the reply code. */
+/**
+ * The meaning of a server's reply. The enhanced code comes first, because it is more specific than the reply code; a report without one
+ * has the reply code in its place.
+ */
 export function meaningOfReply({ providerStatus, providerCode }: ProviderAnswer): string | undefined {
   const detail = details[providerCode?.replace(/^[45]\./, '') ?? '']
   return (
-    meaningOfCode(providerCode ?? '')?.meaning ??
-    detail ??
-    (providerStatus === undefined ? undefined : replies[providerStatus])
+    meaningOfCode(providerCode ?? '')?.meaning ?? detail ?? replies[providerStatus ?? Number(providerCode)]
   )
+}
+
+/** What an enhanced code alone decides. Without a code of the account's, 4.x.x is tried again, and 5.1.x and 5.2.x are the contact's. */
+export function failureOfCode(enhanced: string): Failure | undefined {
+  const known = meaningOfCode(enhanced)
+  if (known) return known
+  if (/^4\.\d+\.\d+$/.test(enhanced)) return { outcome: 'retry_later', fault: 'provider' }
+  return /^5\.[12]\.\d+$/.test(enhanced) ? { outcome: 'rejected', fault: 'recipient' } : undefined
 }
 
 const policy =

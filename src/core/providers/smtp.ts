@@ -7,7 +7,7 @@ import type { ProviderRules } from '../provider.ts'
 import { literalAddress } from '../public-address.ts'
 import { mailbox, mailHeaders, mailSubject, maxFieldLength } from './mail-fields.ts'
 import { smtpReceipts } from './smtp-receipts.ts'
-import { meaningOfReply } from './smtp-replies.ts'
+import { failureOfCode, meaningOfReply } from './smtp-replies.ts'
 import { mailTemplate } from './smtp-template.ts'
 
 const host = singleLine(1, maxFieldLength).refine(
@@ -81,6 +81,7 @@ export const smtp = {
   onUncertain: 'hold',
   template: mailTemplate,
   meaningOf: meaningOfReply,
+  failureOf: failureOfCode,
   receipts: smtpReceipts,
   config,
 } as const satisfies ProviderRules

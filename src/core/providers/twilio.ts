@@ -7,7 +7,8 @@ import type { MediaType } from '../message.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { MediaLimits, ProviderRules, TemplateRules } from '../provider.ts'
 import { whatsAppValueIssue } from '../template.ts'
-import { twilioSuppressingCodes } from './twilio-codes.ts'
+import { knownCode } from './code-table.ts'
+import { twilioCodes, twilioSuppressingCodes } from './twilio-codes.ts'
 import { twilioMeaning, twilioReceipts } from './twilio-receipts.ts'
 
 const sid = (prefix: string) =>
@@ -149,6 +150,7 @@ export const twilio = {
   template,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
     twilioMeaning(providerCode) ?? meaningOfStatus(providerStatus),
+  failureOf: (code) => knownCode(twilioCodes, code),
   suppressingCodes: twilioSuppressingCodes,
   receipts: twilioReceipts,
   config,

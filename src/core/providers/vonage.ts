@@ -7,6 +7,8 @@ import type { TemplateMessage } from '../message.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { ProviderRules, TemplateRules } from '../provider.ts'
 import { whatsAppValueIssue } from '../template.ts'
+import { knownCode } from './code-table.ts'
+import { vonageCodes } from './vonage-codes.ts'
 import { vonageMeaning, vonageReceipts, vonageSuppressingCodes } from './vonage-receipts.ts'
 import { whatsAppMedia } from './whatsapp-media.ts'
 
@@ -89,6 +91,7 @@ export const vonage = {
   template,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
     vonageMeaning(providerCode) ?? meaningOfStatus(providerStatus),
+  failureOf: (code) => knownCode(vonageCodes, code),
   suppressingCodes: vonageSuppressingCodes,
   receipts: vonageReceipts,
   config,

@@ -3,7 +3,7 @@ import { baseUrl } from '../base-url.ts'
 import { optional, string } from '../fields.ts'
 import { meaningOfStatus } from '../http-status.ts'
 import type { ProviderRules } from '../provider.ts'
-import { whatsAppMeaning, whatsAppSuppressingCodes } from './whatsapp-cloud-codes.ts'
+import { whatsAppCode, whatsAppMeaning, whatsAppSuppressingCodes } from './whatsapp-cloud-codes.ts'
 import { whatsAppReceipts } from './whatsapp-cloud-receipts.ts'
 import { language, whatsAppTemplate } from './whatsapp-cloud-template.ts'
 import { whatsAppMedia } from './whatsapp-media.ts'
@@ -18,6 +18,7 @@ export const whatsappCloud = {
   template: whatsAppTemplate,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
     whatsAppMeaning(providerCode) ?? meaningOfStatus(providerStatus),
+  failureOf: whatsAppCode,
   suppressingCodes: whatsAppSuppressingCodes,
   receipts: whatsAppReceipts,
   config: z.strictObject({

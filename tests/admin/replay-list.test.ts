@@ -44,14 +44,7 @@ async function buildList(status: 'failed' | 'uncertain' = 'failed') {
 const statusesOf = (ids: string[]) =>
   Promise.all(ids.map(async (requestId) => (await rowOf(service, requestId)).status))
 
-const replays = (fields: Record<string, string>) => postForm(`${admin.url}/support/replays`, fields)
-
-/** Sends the form of a trial, as the browser does: the result is a page of its own. */
-async function confirm(form: Record<string, string>): Promise<Page> {
-  const { status, headers } = await replays(form)
-  expect(status).toBe(303)
-  return await getPage(new URL(headers.get('Location') ?? '', admin.url).href)
-}
+const replays = (fields: Record<string, string>) => postForm(`${admin.url}/sends/replay`, fields)
 
 /** What a form of the page is sent with, as the browser does it. */
 function formIn({ html }: Page, button: string): Record<string, string> {
@@ -62,22 +55,24 @@ function formIn({ html }: Page, button: string): Record<string, string> {
 
 const lines = () => service.logs.filter(({ event }) => event === 'set_replayed')
 
-test('a search of one channel for failed or uncertain sends offers to replay its list; other searches say what that needs, or nothing', async () => {
+test('a list of failed or uncertain sends of a channel offers its replay; another says what that needs, or nothing', async () => {
   const { channelId } = await buildList()
-  const search = (query: string) => getPage(`${admin.url}/support/search?${query}`)
-  expect((await search(`channel=${channelId}&state=failed`)).text).toContain('Replay this list…')
-  expect((await search('state=failed')).text).toContain('To replay a list, search by one channel')
+  const search = (query: string) => getPage(`${admin.url}/sends?${query}`)
+  expect((await search(`channelId=${channelId}&status=failed`)).text).toContain('Replay this list…')
+  expect((await search('status=failed')).text).toContain(
+    'To replay a list, choose the state failed or uncertain',
+  )
   for (const query of [
-    `channel=${channelId}`,
-    `channel=${channelId}&state=sent`,
-    `channel=${channelId}&state=uncertain`,
+    `channelId=${channelId}`,
+    `channelId=${channelId}&status=sent`,
+    `channelId=${channelId}&status=uncertain`,
   ])
-    expect((await search(query)).html).not.toContain('/support/replays')
+    expect((await search(query)).html).not.toContain('/sends/replay"')
 })
 
 test('a list gets a trial first, with what would be left out and why, and only the second form replays it', async () => {
   const { channelId, ids } = await buildList()
-  const search = await getPage(`${admin.url}/support/search?channel=${channelId}&state=failed`)
+  const search = await getPage(`${admin.url}/sends?channelId=${channelId}&status=failed`)
   const trial = await replays(formIn(search, 'Replay this list…'))
   expect(trial.status).toBe(200)
   for (const words of ['Send 2 messages again?', '1 expired', '1 refused for good', 'Replay 2'])
@@ -87,7 +82,7 @@ test('a list gets a trial first, with what would be left out and why, and only t
   expect(await statusesOf(ids)).toEqual(Array(4).fill('failed'))
   expect(lines()).toEqual([])
 
-  const done = await confirm(formIn(trial, 'Replay 2'))
+  const done = await replays(formIn(trial, 'Replay 2'))
   expect(done.text).toContain('Queued again: 2 messages')
   expect(done.text).toContain('1 refused for good')
   expectOnlyOurMarkup(done.html)
@@ -99,18 +94,18 @@ test('a list gets a trial first, with what would be left out and why, and only t
 
 test('sends that are left out can be included, and a list can be narrowed by the reason', async () => {
   const { channelId, ids } = await buildList()
-  const list = { channel: channelId, state: 'failed' }
+  const list = { channelId, status: 'failed' }
   const trial = await replays({ ...list, reason: 'GATEWAY', includeExpired: 'yes' })
   expect(trial.text).toContain('Send 1 message again?')
   expect(trial.html).toContain('value="GATEWAY"')
-  expect(trial.text).toContain('with “GATEWAY” in the reason, also those that expired are queued again')
+  expect(trial.text).toContain('with “GATEWAY” in the reason, also those that expired: they are queued again')
   await replays(formIn(trial, 'Replay 1'))
   expect(await statusesOf(ids)).toEqual(['failed', 'queued', 'failed', 'failed'])
   const all = await replays({ ...list, includeExpired: 'yes', includeRefused: 'yes' })
   expect(all.text).toContain('Send 3 messages again?')
   expect(all.text).not.toContain('Left out')
   expect(all.text).toContain(
-    'also those that expired, also those that were refused for good are queued again',
+    'also those that expired, also those that were refused for good: they are queued again',
   )
   await replays(formIn(all, 'Replay 3'))
   expect(await statusesOf(ids)).toEqual(Array(4).fill('queued'))
@@ -118,24 +113,26 @@ test('sends that are left out can be included, and a list can be narrowed by the
 
 test('a list by contact holds that contact’s sends, and no link, log line or page shows the contact', async () => {
   const { channelId, contact, ids } = await buildList()
-  const search = await postForm(`${admin.url}/support/search`, {
-    channel: channelId,
-    state: 'failed',
+  const search = await postForm(`${admin.url}/sends`, {
+    channelId,
+    status: 'failed',
     contact,
   })
   const trial = await replays(formIn(search, 'Replay this list…'))
   expect(trial.text).toContain('Send 1 message again?')
-  const done = await confirm(formIn(trial, 'Replay 1'))
+  const done = await replays(formIn(trial, 'Replay 1'))
   expect(await statusesOf(ids)).toEqual(['failed', 'queued', 'failed', 'failed'])
-  for (const page of [trial, done]) expect(page.text).not.toContain(contact)
-  expect(done.html).not.toContain(contact)
+  for (const page of [trial, done]) {
+    expect(page.text).not.toContain(contact)
+    expect(page.html).not.toMatch(new RegExp(`(href|action)="[^"]*${contact.slice(1)}`))
+  }
   expect(JSON.stringify(service.logs)).not.toContain(contact)
 })
 
 test('what has failed since the trial, or failed again, is not replayed by its form, however often it is sent', async () => {
   const { channelId, ids } = await buildList()
   const { db } = service.runtime
-  const trial = await replays({ channel: channelId, state: 'failed' })
+  const trial = await replays({ channelId, status: 'failed' })
   const form = formIn(trial, 'Replay 2')
   const [first = '', second = ''] = ids
   const later = {
@@ -146,48 +143,83 @@ test('what has failed since the trial, or failed again, is not replayed by its f
   } as const
   const fail = (requestId: string) => db.update(sends).set(later).where(eq(sends.requestId, requestId))
   await fail(first)
-  expect((await confirm(form)).text).toContain('Queued again: 1 message')
+  expect((await replays(form)).text).toContain('Queued again: 1 message')
   await fail(second)
-  expect((await confirm(form)).text).toContain('Nothing was replayed')
+  expect((await replays(form)).text).toContain('Nothing was replayed')
   expect(await statusesOf(ids)).toEqual(Array(4).fill('failed'))
 })
 
-test('the form of a list above the limit replays what it showed, and never the sends after the limit', async () => {
+test('a longer list is replayed part by part, with its progress, and never what failed since', async () => {
   const channelId = await buildChannel(service, account.accountId)
-  const { db } = service.runtime
-  const end = { status: 'failed', finishedAt: new Date(Date.now() - 1000), attempt: 1 } as const
-  const away = {
-    ...end,
-    failure: 'away',
-    attemptRecord: { ...record, outcome: 'retry_later' as const, providerStatus: 503 },
+  const { $client } = service.runtime.db
+  await $client.query(
+    `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                        close_conversation, status, attempt, failure, finished_at)
+     select uuidv7(), $1, $2, 'phone', '+49151' || n, 'text', '{"type":"text","text":{"value":"a"}}', false, 'failed', 1,
+            case when n % 5000 = 0 then 'expired' else 'away' end, now() - interval '1 min'
+     from generate_series(1, 10005) n`,
+    [account.accountId, channelId],
+  )
+  const failed = async () => {
+    const { rows } = await $client.query(`select from sends where channel_id = $1 and status = 'failed'`, [
+      channelId,
+    ])
+    return rows.length
   }
-  await db
-    .insert(sends)
-    .values(Array.from({ length: 1003 }, () => buildSendRow({ ...account, channelId }, away)))
-  const trial = await replays({ channel: channelId, state: 'failed' })
-  expect(trial.text).toContain('These are the oldest 1000.')
-  const form = formIn(trial, 'Replay 1000')
-  expect((await confirm(form)).text).toContain('Queued again: 1000 messages')
-  expect((await confirm(form)).text).toContain('Nothing was replayed')
-  const rest = await replays({ channel: channelId, state: 'failed' })
-  expect((await confirm(formIn(rest, 'Replay 3'))).text).toContain('Queued again: 3 messages')
+  const trial = await replays({ channelId, status: 'failed' })
+  expect(trial.text).toContain('Send 10,003 messages again?')
+  const first = await replays(formIn(trial, 'Replay 10,003'))
+  expect(first.text).toContain('Queued again: 10,000 messages')
+  expect(first.text).toContain('10,000 of 10,003 done')
+  expect(await failed()).toBe(5)
+  const last = await replays(formIn(first, 'Go on with the next ones'))
+  expect(last.text).toContain('Queued again: 10,003 messages')
+  expect(last.text).toContain('2 expired')
+  expect(last.text).not.toContain('done')
+  expect(await failed()).toBe(2)
 })
 
-test('loading the result page of a replay again replays nothing, and a made-up count in its address is not shown', async () => {
-  const { channelId, ids } = await buildList()
-  const done = await getPage(
-    `${admin.url}/support/replays/done?channel=${channelId}&replayed=2&expired=%3Cb%3E&refused=1`,
-  )
+test('the list of an account is replayed channel by channel, narrowed by code, flow and reference', async () => {
+  const own = await buildAccount(service)
+  const other = await buildChannel(service, own.accountId)
+  const end = {
+    status: 'failed',
+    finishedAt: new Date(Date.now() - 1000),
+    attempt: 1,
+    failure: 'away',
+  } as const
+  const coded = { attemptRecord: { ...away, providerCode: '131016' } }
+  const rows = [
+    buildSendRow(own, { ...end, ...coded, reference: 'r', flowId: own.flowId }),
+    buildSendRow({ ...own, channelId: other }, { ...end, ...coded, reference: 'r', flowId: own.flowId }),
+    buildSendRow(own, { ...end, ...coded, reference: 'r' }),
+    buildSendRow(own, { ...end, ...coded, flowId: own.flowId }),
+    buildSendRow(own, { ...end, attemptRecord: away, reference: 'r', flowId: own.flowId }),
+  ]
+  await service.runtime.db.insert(sends).values(rows)
+  const list = {
+    accountId: own.accountId,
+    status: 'failed',
+    providerCode: '131016',
+    reference: 'r',
+    flowId: own.flowId ?? '',
+  }
+  const page = await getPage(`${admin.url}/sends?${new URLSearchParams(list)}`)
+  const trial = await replays(formIn(page, 'Replay this list…'))
+  const done = await replays(formIn(trial, 'Replay 2'))
   expect(done.text).toContain('Queued again: 2 messages')
-  expect(done.text).toContain('1 refused for good')
-  expect(done.text).not.toContain('expired:')
-  expectOnlyOurMarkup(done.html)
-  expect(await statusesOf(ids)).toEqual(Array(4).fill('failed'))
+  expect(await statusesOf(rows.map(({ requestId }) => requestId))).toEqual([
+    'queued',
+    'queued',
+    'failed',
+    'failed',
+    'failed',
+  ])
 })
 
 test('a list of uncertain ones warns that contacts may get them twice', async () => {
   const { channelId } = await buildList('uncertain')
-  expect((await replays({ channel: channelId, state: 'uncertain' })).text).toContain('may get them twice')
+  expect((await replays({ channelId, status: 'uncertain' })).text).toContain('may get them twice')
 })
 
 test('a list that cannot be replayed is refused with an explanation, and nothing happens', async () => {
@@ -195,33 +227,35 @@ test('a list that cannot be replayed is refused with an explanation, and nothing
   const two = [await buildChannel(service, account.accountId), await buildChannel(service, account.accountId)]
   for (const id of two) await updateChannel(service.runtime.db, id, { name: 'Twins' })
   const list = {
-    channel: channelId,
-    state: 'failed',
+    channelId,
+    status: 'failed',
     confirmed: 'yes',
     endedBy: new Date().toISOString(),
-    lastSeq: '1',
   }
   for (const [fields, status, words] of [
-    [{ ...list, channel: '' }, 400, 'search by one channel'],
-    [{ ...list, state: 'sent' }, 400, 'search by one channel'],
-    [{ ...list, state: '' }, 400, 'search by one channel'],
-    [{ ...list, messageId: 'wamid.1234' }, 400, 'search by one channel'],
-    [{ ...list, channel: 'nobody' }, 404, 'no channel has this id or name'],
-    [{ ...list, channel: 'Twins' }, 409, 'Several channels have this name'],
-    [{ ...list, from: 'yesterday' }, 400, 'Accepted from'],
-    [{ ...list, endedBy: 'x' }, 400, 'Search again'],
-    [{ ...list, lastSeq: '' }, 400, 'Search again'],
+    [{ ...list, channelId: '' }, 400, 'To replay a list, choose the state'],
+    [{ ...list, status: 'sent' }, 400, 'To replay a list, choose the state'],
+    [{ ...list, status: '' }, 400, 'To replay a list, choose the state'],
+    [{ ...list, messageId: 'wamid.1234' }, 400, 'To replay a list, choose the state'],
+    [{ ...list, channelId: 'nobody' }, 400, 'no channel has this id or name'],
+    [{ ...list, channelId: 'Twins' }, 400, 'several channels have this name'],
+    [{ ...list, acceptedFrom: 'yesterday' }, 400, 'Accepted from'],
+    [{ ...list, endedBy: 'x' }, 400, 'Open the list again'],
+    [{ ...list, from: 'x' }, 400, 'Open the list again'],
+    [{ ...list, replayed: '-1' }, 400, 'Open the list again'],
+    [{ ...list, flowId: 'x' }, 404, 'no flow has this id'],
+    [{ ...list, delivery: 'read' }, 400, 'To replay a list, choose the state'],
     [{ ...list, reason: 'x'.repeat(501) }, 400, 'Reason'],
   ] as const) {
     const page = await replays(fields)
     expect([page.status, page.text]).toEqual([status, expect.stringContaining(words)])
   }
-  const foreign = await fetch(`${admin.url}/support/replays`, {
+  const foreign = await fetch(`${admin.url}/sends/replay`, {
     method: 'POST',
     headers: { Origin: 'https://evil.example' },
     body: new URLSearchParams(list),
   })
   expect(foreign.status).toBe(403)
   expect(await statusesOf(ids)).toEqual(Array(4).fill('failed'))
-  expect((await getPage(`${admin.url}/support/replays`)).status).toBe(302)
+  expect((await getPage(`${admin.url}/sends/replay`)).status).toBe(302)
 })

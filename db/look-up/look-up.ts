@@ -1,0 +1,150 @@
+import type { ListCursor } from '../../src/core/list-query.ts'
+import { type CodeMeaning, meaningsOf } from '../../src/core/pasted/codes.ts'
+import { type PastedKindName, type Recognised, recognise } from '../../src/core/pasted/recognise.ts'
+import type { Database } from '../client.ts'
+import { listSends } from '../sends/list.ts'
+import {
+  type Target,
+  targetsNamedIn,
+  targetsOfContacts,
+  targetsWithIds,
+  targetsWithReferences,
+} from './targets.ts'
+
+/** One kind of what a text may hold, with what was found for it: nothing, if it was looked for in vain. */
+export interface LookedUpKind {
+  kind: PastedKindName
+  values: string[]
+  targets: Target[]
+}
+
+/** What a pasted text was taken as, and what it leads to. */
+export interface LookedUp {
+  looked: LookedUpKind[]
+  /** What the codes in it mean. */
+  codes: CodeMeaning[]
+  /** Phone numbers in it that lack their country code. */
+  localNumbers: string[]
+  /** The one thing that it leads to. */
+  only: Target | undefined
+  /** There is no index for the message ids of providers: from where to look further, and until when was looked. */
+  further: { after: ListCursor; lookedBackTo: Date } | undefined
+}
+
+/** So many sends are looked at for a provider's message id. */
+const lookedAtForMessageId = 100_000
+const maxWithMessageId = 20
+
+/** The surest first. Once something was found, those after it are not looked for. */
+const groups: PastedKindName[][] = [
+  ['requestId'],
+  ['id'],
+  ['namedId'],
+  ['messageId'],
+  ['phone', 'email'],
+  ['reference', 'name'],
+  ['possiblePhone'],
+  ['possibleMessageId'],
+]
+/** What the text says by its form. Any text may be one of the others. */
+const isSure: ReadonlySet<PastedKindName> = new Set([
+  'requestId',
+  'id',
+  'namedId',
+  'messageId',
+  'phone',
+  'email',
+])
+
+/**
+ * Recognises what a text holds, and looks it up, kind by kind.
+ *
+ * @param after looks for a provider's message id alone, in sends before this one.
+ */
+export async function lookUp(db: Database, pasted: string, after?: ListCursor): Promise<LookedUp> {
+  const recognised = recognise(pasted)
+  const codes = recognised.code.flatMap(meaningsOf)
+  const found: LookedUp = {
+    looked: [],
+    codes,
+    localNumbers: recognised.localNumber,
+    only: undefined,
+    further: undefined,
+  }
+  for (const group of groups) {
+    const kinds = group.filter(
+      (kind) => recognised[kind].length > 0 && isOfUse(kind, found, recognised, after),
+    )
+    for (const kind of kinds) {
+      const { targets, further } = await find(db, kind, recognised[kind], after)
+      found.looked.push({ kind, values: recognised[kind], targets })
+      found.further ??= further
+    }
+    if (found.looked.some(({ targets }) => targets.length > 0)) break
+  }
+  return { ...found, only: onlyTarget(found.looked) }
+}
+
+const isMessageId = (kind: PastedKindName) => kind === 'messageId' || kind === 'possibleMessageId'
+
+/** What a text may be, too, is looked for only where nothing else is known of it: a message id costs most. */
+function isOfUse(
+  kind: PastedKindName,
+  { codes }: LookedUp,
+  recognised: Recognised,
+  after: ListCursor | undefined,
+): boolean {
+  if (after && !isMessageId(kind)) return false
+  return kind !== 'possibleMessageId' || (codes.length === 0 && recognised.messageId.length === 0)
+}
+
+/** A single send is what was meant, whatever else was looked for. Another target is, if nothing surer was looked for in vain. */
+function onlyTarget(looked: readonly LookedUpKind[]): Target | undefined {
+  const hits = looked.filter(({ targets }) => targets.length > 0)
+  const [only, ...others] = hits.flatMap(({ targets }) => targets)
+  if (!only || others.length > 0 || hits[0]?.kind === 'possiblePhone') return undefined
+  const group = groups.find((kinds) => kinds.some((kind) => kind === hits[0]?.kind)) ?? []
+  const inVain = looked.filter(({ kind }) => isSure.has(kind) && !group.includes(kind))
+  return only.kind === 'send' || inVain.length === 0 ? only : undefined
+}
+
+async function find(
+  db: Database,
+  kind: PastedKindName,
+  values: readonly string[],
+  after: ListCursor | undefined,
+): Promise<Pick<LookedUp, 'further'> & Pick<LookedUpKind, 'targets'>> {
+  const byIndex = async (targets: Promise<Target[]>) => ({ targets: await targets, further: undefined })
+  switch (kind) {
+    case 'requestId':
+    case 'id':
+    case 'namedId':
+      return await byIndex(targetsWithIds(db, values))
+    case 'phone':
+    case 'email':
+    case 'possiblePhone':
+      return await byIndex(targetsOfContacts(db, values))
+    case 'reference':
+      return await byIndex(targetsWithReferences(db, values))
+    case 'name':
+      return await byIndex(targetsNamedIn(db, values[0] ?? ''))
+    case 'messageId':
+    case 'possibleMessageId':
+      return await findMessageIds(db, values, after)
+    case 'code':
+    case 'localNumber':
+      return { targets: [], further: undefined }
+    default:
+      return kind satisfies never
+  }
+}
+
+async function findMessageIds(db: Database, ids: readonly string[], after: ListCursor | undefined) {
+  const query = { limit: maxWithMessageId, after, providerMessageIds: [...ids] }
+  const { sends, next, lookedBackTo } = await listSends(db, undefined, query, lookedAtForMessageId)
+  const targets = await targetsWithIds(
+    db,
+    sends.map(({ requestId }) => requestId),
+  )
+  return { targets, further: next && lookedBackTo && { after: next, lookedBackTo } }
+}

@@ -1,0 +1,171 @@
+import type { ListQuery } from '../../src/core/list-query.ts'
+import type { Database } from '../client.ts'
+import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
+import { byAccept, byId, type Order, Values } from './list-order.ts'
+
+/** What can be listed: what the API lists, and more for people. Absent filters match all. */
+export interface SendsQuery extends ListQuery {
+  /** Words in the reason, in either case. */
+  reason?: string | undefined
+  /** Any of these ids, given by the provider at the last attempt. There is no index for them. */
+  providerMessageIds?: string[] | undefined
+  /** Only those that wait for their time, or none of these. */
+  scheduled?: boolean | undefined
+  /**
+   * Reads the failures of a channel by the index of failures. Its order is nearly that of the list: where a page ends because
+   * enough was looked at, a send accepted at that moment may be left out.
+   */
+  near?: boolean | undefined
+}
+
+/** Up to so many sends of a contact or a reference, unfinished ones, or failures, are found by their own index, and sorted. */
+const few = 2000
+
+/** Where a statement finds its sends: the conditions of the index that it uses, and those that it checks on each send. */
+export interface Source {
+  found: string
+  checked: string
+  /** In which order they are read, up to the limit. Without it `found` is so narrow that all are read. */
+  scan?: string
+}
+
+/** The sources of the two tables. */
+export interface Sources {
+  order: Order
+  sends?: Source | undefined
+  scheduled?: Source | undefined
+}
+
+/** @param accountId undefined for all accounts, in the order of their ids. */
+export async function sourcesOf(
+  db: Database,
+  accountId: string | undefined,
+  query: SendsQuery,
+  values: Values,
+): Promise<Sources> {
+  const order = accountId === undefined ? byId : byAccept
+  const has = tablesOf(query)
+  const conditions = filtersOf(query, has, values)
+  const account = accountId === undefined ? [] : [`s.account_id = ${values.add(accountId)}::uuid`]
+  const inOrder = [...account, ...placeOf(query, order, values)]
+  const ordered = (checked: readonly string[], found: readonly string[] = [], scan = order.newestFirst) =>
+    source([...found, ...inOrder], checked, scan)
+  /** By an index of few sends, or else in their order. */
+  const byIndex = async (table: string, index: string, value: string, checked: readonly string[]) =>
+    (await hasFew(db, `select from ${table} s where ${index} = $1`, [value]))
+      ? source([`${index} = ${values.add(value)}`], [...inOrder, ...checked])
+      : ordered([`${index} = ${values.add(value)}`, ...checked])
+  const both = async (
+    sources: (table: string, checked: string[]) => Promise<Source> | Source,
+  ): Promise<Sources> => ({
+    order,
+    sends: has.sends ? await sources('sends', conditions.ofSends) : undefined,
+    scheduled: has.scheduled ? await sources('scheduled_sends', conditions.both) : undefined,
+  })
+  const { contact, reference } = query
+  if (reference !== undefined && accountId !== undefined)
+    return await both((_, checked) => ordered(checked, [`s.reference = ${values.add(reference)}`]))
+  if (reference !== undefined)
+    return await both((table, checked) => byIndex(table, 's.reference', reference, checked))
+  if (contact !== undefined)
+    return await both((table, checked) => byIndex(table, 's.contact_value', contact.value, checked))
+  const rare = has.sends ? await rareSource(db, { accountId, query, values, conditions, inOrder }) : undefined
+  return await both((table, checked) => (table === 'sends' && rare) || ordered(checked))
+}
+
+const source = (found: readonly string[], checked: readonly string[], scan?: string): Source => ({
+  found: found.join(' and ') || 'true',
+  checked: checked.join(' and ') || 'true',
+  ...(scan !== undefined && { scan }),
+})
+
+/** Which of the tables can have sends of the query. */
+function tablesOf({ status, delivery, providerCode, reason, providerMessageIds, scheduled }: SendsQuery) {
+  const mayBeScheduled =
+    (status === undefined || status === 'queued') &&
+    [delivery, providerCode, reason, providerMessageIds].every((filter) => filter === undefined)
+  return { sends: scheduled !== true, scheduled: mayBeScheduled && scheduled !== false }
+}
+
+interface RareSends {
+  accountId: string | undefined
+  query: SendsQuery
+  values: Values
+  conditions: ReturnType<typeof filtersOf>
+  inOrder: readonly string[]
+}
+
+/** Unfinished sends and failures have indexes by the channel. Undefined if they are many, or the query is of others. */
+async function rareSource(
+  db: Database,
+  { accountId, query, values, conditions, inOrder }: RareSends,
+): Promise<Source | undefined> {
+  const { status, channelId, near } = query
+  const isFailure = status === 'failed' || status === 'uncertain'
+  if (!isFailure && status !== 'queued' && status !== 'sending') return undefined
+  const isRare = isFailure ? 's.failure is not null' : 's.finished_at is null'
+  const theirs = (add: Values['add']): string => {
+    if (channelId !== undefined) return `s.channel_id = ${add(channelId)} and ${isRare}`
+    if (accountId === undefined) return isRare
+    return `s.channel_id = any(array(select id from channels where account_id = ${add(accountId)})) and ${isRare}`
+  }
+  const counted = new Values()
+  if (await hasFew(db, `select from sends s where ${theirs(counted.add)}`, counted.list))
+    return source([theirs(values.add)], [...inOrder, ...conditions.ofSends])
+  if (!near || !isFailure || channelId === undefined) return undefined
+  return source([theirs(values.add), ...inOrder], conditions.ofSends, 'order by s.seq desc')
+}
+
+async function hasFew(db: Database, matching: string, values: unknown[]): Promise<boolean> {
+  const { rows } = await db.$client.query<{ count: number }>(
+    `select count(*)::int as count from (${matching} limit ${few + 1}) matching`,
+    values,
+  )
+  return (rows[0]?.count ?? 0) <= few
+}
+
+/** Conditions on a send of either table; and, with what only a send of `sends` has, on one of those. */
+function filtersOf(
+  query: SendsQuery,
+  has: ReturnType<typeof tablesOf>,
+  values: Values,
+): { both: string[]; ofSends: string[] } {
+  const { status, delivery, channelId, flowId, contact, providerCode, reason, providerMessageIds } = query
+  const both = [
+    channelId !== undefined && `s.channel_id = ${values.add(channelId)}::uuid`,
+    flowId !== undefined && `s.flow_id = ${values.add(flowId)}::uuid`,
+    contact !== undefined &&
+      `s.contact_type = ${values.add(contact.type)}::text and s.contact_value = ${values.add(contact.value)}::text`,
+  ].filter((condition) => condition !== false)
+  // PostgreSQL refuses a value that the statement doesn't use.
+  if (!has.sends) return { both, ofSends: [] }
+  const ofSends = [
+    status !== undefined && `s.status = ${values.add(status)}::text`,
+    delivery !== undefined && `s.delivery = ${values.add(delivery)}::text`,
+    providerCode !== undefined && `${providerCodeOfSend} = ${values.add(providerCode)}::text`,
+    reason !== undefined && `position(lower(${values.add(reason)}::text) in lower(${reasonOfSend})) > 0`,
+    providerMessageIds !== undefined &&
+      `s.provider_message_id = any(${values.add(providerMessageIds)}::text[])`,
+  ].filter((condition) => condition !== false)
+  return { both, ofSends: [...both, ...ofSends] }
+}
+
+/** Conditions on the place in the order. */
+function placeOf({ after, acceptedFrom, acceptedTo }: SendsQuery, order: Order, values: Values): string[] {
+  return [
+    acceptedFrom && order.from(acceptedFrom, values),
+    acceptedTo && order.to(acceptedTo, values),
+    after && order.after(after, values),
+  ].filter((condition) => condition !== undefined)
+}
+
+/** The account of a channel or a flow; undefined if the query names none. */
+export async function ownerOf(db: Database, { channelId, flowId }: SendsQuery): Promise<string | undefined> {
+  const [table, id] = channelId !== undefined ? ['channels', channelId] : ['flows', flowId]
+  if (id === undefined) return undefined
+  const { rows } = await db.$client.query<{ id: string }>(
+    `select account_id as id from ${table} where id = $1`,
+    [id],
+  )
+  return rows[0]?.id
+}

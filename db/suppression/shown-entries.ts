@@ -1,0 +1,55 @@
+import { MAX } from 'uuid'
+import type { SuppressionCause } from '../../src/core/suppression.ts'
+import type { Database } from '../client.ts'
+import { prepared, sqlText } from '../statement.ts'
+import { type Suppression, suppressionColumns } from './entries.ts'
+
+/** Limit of the entries looked at for a page, for filters without an index. */
+const maxLookedAt = 30_000
+
+/** What a page lists of an account. Absent filters match all. */
+export interface EntriesAsked {
+  cause?: SuppressionCause | undefined
+  channelId?: string | undefined
+  /** Those before this entry. */
+  before?: string | undefined
+  limit: number
+}
+
+const pageStatement = prepared<Suppression>(
+  'page_of_suppressions',
+  "Lists an account's entries page by page, newest first, for the console.",
+  sqlText`
+    -- $1: the account; $2: before this entry; $3: how many are looked at; $4: the cause; $5: the channel; $6: how many.
+    select ${suppressionColumns}
+    from (
+      select * from suppressions
+      where account_id = $1 and id < $2
+      order by id desc limit (select $3::int)) e
+    where ($4::text is null or e.cause = $4) and ($5::uuid is null or e.channel_id = $5)
+    order by e.id desc limit $6`,
+)
+
+const endStatement = prepared<{ suppressionId: string }>(
+  'end_of_suppressions',
+  'Finds the last entry that page_of_suppressions looks at.',
+  sqlText`
+    -- $1: the account; $2: before this entry; $3: how many are looked at.
+    select id as "suppressionId" from suppressions
+    where account_id = $1 and id < $2
+    order by id desc offset (select $3::int - 1) limit 1`,
+)
+
+/** @returns the entries, newest first, and before which one the next page begins: undefined if this is the last one. */
+export async function shownSuppressions(
+  db: Database,
+  accountId: string,
+  { cause, channelId, before = MAX, limit }: EntriesAsked,
+  lookedAt = maxLookedAt,
+): Promise<{ entries: Suppression[]; next: string | undefined }> {
+  const found = await pageStatement(db, [accountId, before, lookedAt, cause, channelId, limit + 1])
+  const entries = found.slice(0, limit)
+  if (found.length > limit) return { entries, next: entries.at(-1)?.suppressionId }
+  const [end] = await endStatement(db, [accountId, before, lookedAt])
+  return { entries, next: end?.suppressionId }
+}

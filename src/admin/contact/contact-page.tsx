@@ -1,0 +1,219 @@
+import type { listConversations } from '../../../db/delivery/conversations.ts'
+import type { ListPage } from '../../../db/sends/list.ts'
+import type { Suppression } from '../../../db/suppression/entries.ts'
+import { writeCursor } from '../../core/list-query.ts'
+import { Moment } from '../inline-elements.tsx'
+import { Layout } from '../layout.tsx'
+import { type Contacts, showContact } from '../masking.ts'
+import { Hidden } from '../sends/list-page.tsx'
+import { type Names, SendsTable } from '../sends/sends-table.tsx'
+import { FindBox } from '../support/find-box.tsx'
+import { Entries } from '../suppressions/entries-table.tsx'
+import { type ContactRef, contactLink, type FoundContact, isOpaque } from './find-contact.ts'
+
+type Conversation = Awaited<ReturnType<typeof listConversations>>[number]
+
+interface ContactPageProps {
+  found: FoundContact
+  page: ListPage
+  conversations: readonly Conversation[]
+  entries: readonly Suppression[]
+  channels: readonly { id: string; name: string }[]
+  names: Names
+  contacts: Contacts
+  isOperator: boolean
+}
+
+/** All of a contact in its account. */
+export function ContactPage(props: ContactPageProps) {
+  const { found, page, conversations, entries, names, contacts, isOperator } = props
+  const { accountId, contact } = found
+  const ref = opaqueRef(props)
+  const shown = showContact({ contactType: contact.type, contactValue: contact.value }, contacts)
+  return (
+    <Layout title="Contact" at="/contact" isWide>
+      <FindBox />
+      <section class={`verdict ${entries.length > 0 ? 'bad' : 'good'}`}>
+        <p class="kicker">Contact of {names.get(accountId) ?? accountId}</p>
+        <h1>{shown}</h1>
+        <p>{suppressionWords(entries)}</p>
+        {isOperator && <Erase found={{ ...found, ref }} />}
+      </section>
+      <section aria-labelledby="sends">
+        <h2 id="sends">Sends, newest first</h2>
+        {page.sends.length > 0 ? (
+          <SendsTable sends={page.sends} names={names} contacts={contacts} />
+        ) : (
+          <p>No send found.</p>
+        )}
+        {page.next && <Older contactRef={ref} after={writeCursor(page.next)} />}
+      </section>
+      <Suppressions {...props} contactRef={ref} />
+      <section aria-labelledby="conversations">
+        <h2 id="conversations">Conversations, newest first</h2>
+        <Conversations conversations={conversations.toReversed()} />
+      </section>
+    </Layout>
+  )
+}
+
+/** By an id, if there is one: what a page links to gets into histories and logs. */
+function opaqueRef({ found, page, conversations }: ContactPageProps): ContactRef {
+  const [send] = page.sends
+  const conversation = conversations.at(-1)
+  if (found.ref.requestId !== undefined) return found.ref
+  if (send) return { requestId: send.requestId }
+  return conversation ? { conversationId: conversation.conversationId } : found.ref
+}
+
+function suppressionWords(entries: readonly Suppression[]): string {
+  if (entries.length === 0) return 'Messages go to it.'
+  return entries.some(({ channelId }) => channelId === null)
+    ? 'It gets nothing from this account.'
+    : 'It gets nothing from some channels of this account.'
+}
+
+function Older({ contactRef, after }: { contactRef: ContactRef; after: string }) {
+  if (isOpaque(contactRef))
+    return (
+      <p>
+        <a class="button quiet" href={contactLink({ ...contactRef, after })}>
+          Older
+        </a>
+      </p>
+    )
+  return (
+    <form method="post" action="/contact">
+      <Hidden fields={{ ...contactRef, after }} />
+      <button type="submit">Older</button>
+    </form>
+  )
+}
+
+function Erase({ found: { ref } }: { found: FoundContact }) {
+  return (
+    <form method="post" action="/contact/erase">
+      <Hidden fields={ref} />
+      <button type="submit">Erase…</button>
+    </form>
+  )
+}
+
+function Suppressions({
+  entries,
+  channels,
+  contactRef,
+  names,
+}: ContactPageProps & { contactRef: ContactRef }) {
+  return (
+    <section aria-labelledby="suppressions">
+      <h2 id="suppressions">Suppressions</h2>
+      {entries.length > 0 && (
+        <Entries
+          entries={entries}
+          names={new Map([...names, ...channels.map(({ id, name }) => [id, name] as const)])}
+          contactRef={contactRef}
+        />
+      )}
+      <form method="post" action="/contact/suppress">
+        <Hidden fields={contactRef} />
+        <p class="field">
+          <label for="channelId">Send nothing by</label>
+          <select id="channelId" name="channelId">
+            <option value="">all channels of the account</option>
+            {channels.map(({ id, name }) => (
+              <option value={id}>{name}</option>
+            ))}
+          </select>
+        </p>
+        <p class="field">
+          <label for="reason">Reason</label>
+          <input
+            id="reason"
+            name="reason"
+            type="text"
+            maxlength={500}
+            autocomplete="off"
+            aria-describedby="reason-hint"
+          />
+          <small id="reason-hint">For those who read the list. Its waiting sends fail, too.</small>
+        </p>
+        <button type="submit">Suppress</button>
+      </form>
+    </section>
+  )
+}
+
+const shownConversations = 50
+
+function Conversations({ conversations }: { conversations: readonly Conversation[] }) {
+  if (conversations.length === 0) return <p class="muted">None yet.</p>
+  return (
+    <>
+      <ul>
+        {conversations
+          .slice(0, shownConversations)
+          .map(({ conversationId, openedAt, closedAt, closedBy }) => (
+            <li>
+              <span class="id">{conversationId}</span> opened <Moment at={openedAt} />
+              {closedAt ? (
+                <>
+                  , closed <Moment at={closedAt} />
+                </>
+              ) : (
+                ', open'
+              )}
+              {closedBy !== null && (
+                <>
+                  {' '}
+                  by <a href={`/support/${closedBy}`}>a send</a>
+                </>
+              )}
+            </li>
+          ))}
+      </ul>
+      {conversations.length > shownConversations && (
+        <p class="muted">And {conversations.length - shownConversations} earlier ones.</p>
+      )}
+    </>
+  )
+}
+
+/** Asks for a contact. A form, since an address would hold it. */
+export function AskPage() {
+  return (
+    <Layout title="Contact" at="/contact">
+      <h1>A contact of an account</h1>
+      <form method="post" action="/contact">
+        <p class="field">
+          <label for="accountId">Account</label>
+          <input
+            id="accountId"
+            name="accountId"
+            type="text"
+            autocomplete="off"
+            required
+            aria-describedby="account-hint"
+          />
+          <small id="account-hint">Its id or its name</small>
+        </p>
+        <p class="field">
+          <label for="contact">Contact</label>
+          <input
+            id="contact"
+            name="contact"
+            type="text"
+            autocomplete="off"
+            required
+            aria-describedby="contact-hint"
+          />
+          <small id="contact-hint">Whole phone number or e-mail address</small>
+        </p>
+        <button type="submit">Show</button>
+      </form>
+      <p>
+        Of a contact alone, without its account, the <a href="/support">box</a> finds its accounts.
+      </p>
+    </Layout>
+  )
+}

@@ -1,0 +1,42 @@
+import { withIdOrName } from '../../../db/accounts/names.ts'
+import type { Database } from '../../../db/client.ts'
+import { type ContactOfAccount, contactOf, contactOwners } from '../../../db/look-up/contact-of.ts'
+import { isStorable } from '../../core/characters.ts'
+import { anyContact, parseContact } from '../../core/contact.ts'
+import { PageError } from '../errors.tsx'
+
+/** How a page or a form names a contact: by an id, since addresses are recorded; or by itself, where it has none yet. */
+export type ContactRef = Record<string, string>
+
+export interface FoundContact extends ContactOfAccount {
+  ref: ContactRef
+}
+
+/** @throws PageError if the fields name no contact. @returns undefined if they are empty. */
+export async function findContact(
+  db: Database,
+  fields: Record<string, unknown>,
+): Promise<FoundContact | undefined> {
+  const textIn = (name: string) => (typeof fields[name] === 'string' ? fields[name].trim() : '')
+  for (const owner of contactOwners) {
+    const id = textIn(owner)
+    if (id === '') continue
+    const found = await contactOf(db, owner, id)
+    if (found) return { ...found, ref: { [owner]: id } }
+    throw new PageError(404, `There is no such ${owner}, or its contact was erased.`)
+  }
+  const [account, text] = [textIn('accountId'), textIn('contact')]
+  if (account === '' && text === '') return undefined
+  const contact = parseContact(text)
+  if (!contact) throw new PageError(400, `Contact: enter ${anyContact}.`)
+  const [found, another] = isStorable(account) ? await withIdOrName(db, 'account', account) : []
+  if (!found) throw new PageError(404, 'Account: no account has this id or name.')
+  if (another) throw new PageError(400, 'Account: several accounts have this name. Enter the id of one.')
+  return { accountId: found.id, contact, ref: { accountId: found.id, contact: contact.value } }
+}
+
+/** The page of the contact, if an id names it. */
+export const contactLink = (ref: ContactRef, path = '/contact'): string =>
+  `${path}?${new URLSearchParams(ref)}`
+
+export const isOpaque = (ref: ContactRef): boolean => !('contact' in ref)

@@ -1,0 +1,174 @@
+import { auditedInPages } from '../../../db/audit/record.ts'
+import { databaseNow } from '../../../db/clock.ts'
+import type { CanceledSend } from '../../../db/sends/cancel.ts'
+import { cancelListPart, countListed, type WaitingList } from '../../../db/sends/cancel-lists.ts'
+import { writeCursor } from '../../core/list-query.ts'
+import { cancelEnd, logEnd } from '../../platform/send-end.ts'
+import { type AdminRuntime, factory } from '../context.ts'
+import { Layout } from '../layout.tsx'
+import {
+  canBeCanceled,
+  cancelNeeds,
+  countIn,
+  listChanged,
+  maxOfList,
+  readSentList,
+  type SentList,
+  textIn,
+} from './change-list.ts'
+import { type ListInput, queryOf } from './list-form.ts'
+import { Hidden, ListButton } from './list-page.tsx'
+import { describeList } from './list-sentence.ts'
+import { count, messages, Progress } from './progress.tsx'
+
+/** So many of those that could not be canceled are named. */
+const maxNamed = 20
+const ids = /^(?:[0-9a-f-]{36}(?:,|$)){0,40}$/
+
+/**
+ * Cancels a list of sends that wait. The first form shows how many they are; the second one cancels them, part by part. Sends that
+ * were accepted after the first form aren't in the list.
+ */
+export const cancelList = ({ db, log }: AdminRuntime) =>
+  factory.createHandlers(async (c) => {
+    const sent = await readSentList(db, c, canBeCanceled, cancelNeeds)
+    if (!('confirmed' in sent.fields)) {
+      const acceptedTo = sent.form.acceptedTo ?? (await databaseNow(db))
+      const waiting = await countListed(
+        db,
+        listOf({ ...sent, form: { ...sent.form, acceptedTo } }),
+        maxOfList,
+      )
+      const input = { ...sent.input, acceptedTo: acceptedTo.toISOString() }
+      return c.html(<ConfirmationPage {...{ input, back: sent.input, waiting }} />)
+    }
+    const { accountId, channelId } = sent.resolved
+    const by = c.get('person').name
+    const part = await auditedInPages(db, listChanged(c, 'list.cancel', accountId, { channelId }), {
+      change: () =>
+        cancelListPart(db, listOf(sent), ({ requestId, ...end }: CanceledSend) =>
+          logEnd(log, cancelEnd(requestId, end, { by })),
+        ),
+      resultOf: ({ canceled, uncertain, tooLate }) => ({
+        canceled,
+        uncertain: uncertain.length,
+        tooLate: tooLate.length,
+      }),
+    })
+    const before = doneIn(sent.fields)
+    const done: Done = {
+      canceled: before.canceled + part.canceled,
+      uncertain: before.uncertain + part.uncertain.length,
+      tooLate: before.tooLate + part.tooLate.length,
+      left: [...before.left, ...part.uncertain, ...part.tooLate].slice(0, maxNamed),
+    }
+    const { after: _, ...input } = sent.input
+    const next = part.next && writeCursor(part.next)
+    return c.html(<CanceledPage {...{ input, done, next, total: countIn(sent.fields, 'of') }} />)
+  })
+
+const listOf = ({ form, resolved }: Pick<SentList, 'form' | 'resolved'>): WaitingList => {
+  const { limit: _, ...query } = queryOf(form, resolved.channelId, 0)
+  return { accountId: resolved.accountId, query }
+}
+
+interface Done {
+  canceled: number
+  uncertain: number
+  tooLate: number
+  /** Some of those that were not canceled, or may arrive. */
+  left: string[]
+}
+
+const doneIn = (fields: Record<string, unknown>): Done => ({
+  canceled: countIn(fields, 'canceled'),
+  uncertain: countIn(fields, 'uncertain'),
+  tooLate: countIn(fields, 'tooLate'),
+  left: textIn(fields, 'left', ids)?.split(',').filter(Boolean) ?? [],
+})
+
+interface ConfirmationProps {
+  /** The list up to now. */
+  input: ListInput
+  /** The list as it was opened. */
+  back: ListInput
+  waiting: number
+}
+
+function ConfirmationPage({ input, back, waiting }: ConfirmationProps) {
+  return (
+    <Layout title="Cancel a list?" at="/sends">
+      <section class="verdict unsure">
+        <h1>{waiting === 0 ? 'Nothing to cancel' : `Cancel ${messages(waiting)}?`}</h1>
+        <p>{describeList(input)}. Once canceled, they can't be sent again.</p>
+        {waiting === maxOfList && (
+          <p>The list may have more: so many are counted at most. All of it is canceled.</p>
+        )}
+        {waiting > 0 && (
+          <form method="post" action="/sends/cancel" class="row">
+            <Hidden fields={{ ...input, of: String(waiting), confirmed: 'yes' }} />
+            <button type="submit">Cancel {count(waiting)}</button>
+          </form>
+        )}
+        <ListButton input={back} words="Leave them as they are" />
+      </section>
+    </Layout>
+  )
+}
+
+interface CanceledProps {
+  input: ListInput
+  done: Done
+  /** Where the next part begins. */
+  next: string | undefined
+  total: number
+}
+
+function CanceledPage({ input, done, next, total }: CanceledProps) {
+  const { canceled, uncertain, tooLate, left } = done
+  const of = canceled + uncertain + tooLate
+  return (
+    <Layout title="Canceled" at="/sends">
+      <section class="verdict over">
+        <h1>{canceled === 0 ? 'Nothing was canceled' : `Canceled: ${messages(canceled)}`}</h1>
+        {next !== undefined && (
+          <form method="post" action="/sends/cancel">
+            <Progress done={of} of={Math.max(total, of)} />
+            <Hidden
+              fields={{
+                ...input,
+                after: next,
+                of: String(total),
+                canceled: String(canceled),
+                uncertain: String(uncertain),
+                tooLate: String(tooLate),
+                left: left.join(','),
+                confirmed: 'yes',
+              }}
+            />
+            <button type="submit" autofocus>
+              Go on with the next ones
+            </button>
+          </form>
+        )}
+        {uncertain > 0 && (
+          <p>{messages(uncertain)} will not be tried again, but an earlier attempt may have got through.</p>
+        )}
+        {tooLate > 0 && <p>Left out: {messages(tooLate)} were being sent at that moment, or had ended.</p>}
+        {left.length > 0 && (
+          <ul>
+            {left.map((requestId) => (
+              <li>
+                <a href={`/support/${requestId}`} class="id">
+                  {requestId}
+                </a>
+              </li>
+            ))}
+          </ul>
+        )}
+        {uncertain + tooLate > left.length && <p>These are the first {left.length} of them.</p>}
+        <ListButton input={input} words="Back to the list" />
+      </section>
+    </Layout>
+  )
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import type { SendsQuery } from '../../../db/sends/list.ts'
+import { isStorable } from '../../core/characters.ts'
+import { anyContact, parseContact } from '../../core/contact.ts'
+import { readCursor } from '../../core/list-query.ts'
+import { providerMessageIdsIn } from '../../core/provider-message-id.ts'
+import { deliveryStates } from '../../core/receipt.ts'
+import { parseSendAt } from '../../core/send-at.ts'
+import { type SendStatus, sendStatuses } from '../../core/timeline.ts'
+
+/** An empty field counts as absent. */
+export const field = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((text) => (text === '' ? undefined : text), schema.optional())
+
+const parsed = <Value>(parse: (text: string) => Value | undefined, issue: string) =>
+  z.string().transform((text, context) => {
+    const value = parse(text)
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: issue })
+    return z.NEVER
+  })
+const storable = (issue: string) => z.string().refine(isStorable, issue)
+
+const local = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/
+
+/** With an offset; or the value of a `datetime-local` field, which has none: all times of these pages are UTC. */
+export function momentOf(text: string): Date | undefined {
+  const at = local.test(text) ? new Date(`${text.replace(' ', 'T')}Z`) : parseSendAt(text)
+  return at && at.getTime() >= 0 ? at : undefined
+}
+export const time = (name: string) =>
+  parsed(momentOf, `${name}: enter a date and time, such as 2026-11-21T14:00.`)
+
+/** A scheduled send is `queued`, but people look for it apart. */
+export const listStates = [...sendStatuses, 'scheduled'] as const
+
+const longestReason = 500
+
+const form = z.object({
+  accountId: field(storable('Account: no account has this id or name.')),
+  channelId: field(storable('Channel: no channel has this id or name.')),
+  status: field(z.enum(listStates, 'State: choose one from the list.')),
+  delivery: field(z.enum(deliveryStates, 'Delivery: choose one from the list.')),
+  reason: field(
+    storable('Reason: no send has this reason.').refine(
+      ({ length }) => length <= longestReason,
+      `Reason: enter at most ${longestReason} characters.`,
+    ),
+  ),
+  providerCode: field(storable('Code: no send has this code.')),
+  flowId: field(storable('Flow: no flow has this id.')),
+  reference: field(storable('Reference: no send has this reference.')),
+  contact: field(parsed(parseContact, `Contact: enter ${anyContact}.`)),
+  messageId: field(
+    z
+      .string()
+      .transform(providerMessageIdsIn)
+      .refine((ids) => ids.length > 0, 'Provider message id: enter 4 to 512 characters without spaces.'),
+  ),
+  acceptedFrom: field(time('Accepted from')),
+  acceptedTo: field(time('Accepted before')),
+  after: field(parsed(readCursor, 'This page no longer exists. Open the list again.')),
+})
+
+export type ListField = keyof typeof form.shape
+const names = Object.keys(form.shape) as ListField[]
+
+/** The filters as they were typed; the form shows them again. */
+export type ListInput = Partial<Record<ListField, string>>
+export type ListForm = z.output<typeof form>
+
+export function listInputIn(fields: Record<string, unknown>): ListInput {
+  const typed = names.map((name) => [name, fields[name]] as const)
+  return Object.fromEntries(
+    typed.flatMap(([name, text]) => (typeof text === 'string' && text.trim() ? [[name, text.trim()]] : [])),
+  )
+}
+
+/** Parses the filters. `issues` has a sentence for each field that can't be used. */
+export function readListForm(input: ListInput): { form: ListForm } | { issues: string[] } {
+  const { data, error } = form.safeParse(input)
+  return data ? { form: data } : { issues: error.issues.map(({ message }) => message) }
+}
+
+/**
+ * Whether the filters hold a contact, which must not get into a URL, because proxies and browsers record URLs. A provider's message
+ * id may contain one: WhatsApp's do. A link from elsewhere may have them all the same.
+ */
+export const isPrivate = ({ contact, messageId }: ListInput) => Boolean(contact || messageId)
+
+/** The filters that may be in a URL. */
+export const shareable = ({ contact: _, messageId: _id, ...input }: ListInput): ListInput => input
+
+/** The list as a URL, without its private filters. */
+export const listLink = (input: ListInput, path = '/sends'): string => {
+  const query = String(new URLSearchParams(shareable(input)))
+  return query === '' ? path : `${path}?${query}`
+}
+
+const dayMs = 86_400_000
+
+/**
+ * Without a time, and without a filter that finds few sends by an index, the list is that of the last 24 hours: a page must not
+ * look through months. @returns the filters with the time that was added.
+ */
+export function withinADay(input: ListInput, now: Date): ListInput {
+  const { acceptedFrom, acceptedTo, after, contact, messageId, reference, status } = input
+  const isUnfinished = status === 'queued' || status === 'sending' || status === 'scheduled'
+  if (isUnfinished || [acceptedFrom, acceptedTo, after, contact, messageId, reference].some(Boolean))
+    return input
+  return { ...input, acceptedFrom: toMinute(now.getTime() - dayMs) }
+}
+
+/** The list of the 24 hours before the beginning of this one. */
+export function dayBefore({ after: _, ...input }: ListInput, from: Date): ListInput {
+  return { ...input, acceptedFrom: toMinute(from.getTime() - dayMs), acceptedTo: toMinute(from.getTime()) }
+}
+
+/** As a `datetime-local` field has it. */
+export const toMinute = (ms: number): string => new Date(ms).toISOString().slice(0, 16)
+
+/** What the database is asked for. @param channelId resolved, as the other fields may be names. */
+export function queryOf(
+  { status, contact, messageId, accountId: _, channelId: _name, ...form }: ListForm,
+  channelId: string | undefined,
+  limit: number,
+): SendsQuery {
+  const state: SendStatus | undefined = status === 'scheduled' ? 'queued' : status
+  return {
+    ...form,
+    limit,
+    channelId,
+    contact,
+    providerMessageIds: messageId,
+    status: state,
+    // `queued` leaves out those that wait for their time.
+    scheduled: status === undefined ? undefined : status === 'scheduled',
+    near: true,
+  }
+}

@@ -1,0 +1,38 @@
+import type { ListInput, listStates } from './list-form.ts'
+
+const stateWords: Record<(typeof listStates)[number], string> = {
+  queued: 'Queued sends',
+  sending: 'Sends whose provider is being called',
+  sent: 'Sent ones',
+  failed: 'Failed sends',
+  uncertain: 'Uncertain sends',
+  canceled: 'Canceled sends',
+  scheduled: 'Scheduled sends',
+}
+
+const isState = (text: string | undefined): text is keyof typeof stateWords =>
+  text !== undefined && Object.hasOwn(stateWords, text)
+
+/** The filters of a list, in a sentence without its end. @param names of the account and the channel, if they are known. */
+export function describeList(
+  input: ListInput,
+  names: { account?: string | undefined; channel?: string | undefined; flow?: string | undefined } = {},
+): string {
+  const { status, accountId, channelId, flowId, reference, providerCode, reason, delivery } = input
+  const { contact, messageId, acceptedFrom, acceptedTo } = input
+  const utc = (text: string) => (/[zZ]|[+-]\d\d:\d\d$/.test(text) ? text : `${text.replace('T', ' ')} UTC`)
+  const parts = [
+    accountId && `of the account ${names.account ?? accountId}`,
+    channelId && `of the channel ${names.channel ?? channelId}`,
+    flowId && `in the flow ${names.flow ?? flowId}`,
+    contact && 'to the contact of your search',
+    messageId && 'with the provider message id of your search',
+    reference && `with the reference ${reference}`,
+    providerCode && `with the code ${providerCode}`,
+    reason && `with “${reason}” in the reason`,
+    delivery && `reported as ${delivery}`,
+    acceptedFrom && `accepted from ${utc(acceptedFrom)}`,
+    acceptedTo && `accepted before ${utc(acceptedTo)}`,
+  ].filter(Boolean)
+  return [isState(status) ? stateWords[status] : 'Sends', parts.join(', ')].filter(Boolean).join(' ')
+}

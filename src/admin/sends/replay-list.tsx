@@ -1,0 +1,118 @@
+import { listChannels } from '../../../db/accounts/channels.ts'
+import { auditedInPages } from '../../../db/audit/record.ts'
+import type { Database } from '../../../db/client.ts'
+import { databaseNow } from '../../../db/clock.ts'
+import { maxCanceled as maxOfPart } from '../../../db/sends/cancel-sets.ts'
+import {
+  type ReplayedPart,
+  type ReplayList,
+  type ReplayPlace,
+  replayListPart,
+  tryReplayList,
+} from '../../../db/sends/replay-lists.ts'
+import { replaysPerSecond } from '../../../db/sends/replays.ts'
+import { replayResult } from '../../core/audit-details.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { type AdminRuntime, factory } from '../context.ts'
+import { PageError } from '../errors.tsx'
+import {
+  canBeReplayed,
+  countIn,
+  listChanged,
+  maxOfList,
+  momentIn,
+  readSentList,
+  replayNeeds,
+  type SentList,
+  textIn,
+} from './change-list.ts'
+import { ReplayedPage, type ReplayOptions, TrialPage } from './replay-pages.tsx'
+
+/**
+ * Replays a list of sends, by the rules of the command `replay` (db/sends/replay-sets.ts). The first form shows which would be
+ * replayed and which left out; the second one replays these, part by part.
+ */
+export const replayList = ({ db, log }: AdminRuntime) =>
+  factory.createHandlers(async (c) => {
+    const sent = await readSentList(db, c, canBeReplayed, replayNeeds)
+    const options = optionsIn(sent.fields)
+    const list = { ...(await listOf(db, sent)), ...options }
+    if (!('confirmed' in sent.fields)) {
+      const endedBy = await databaseNow(db)
+      const would = await tryReplayList(db, { ...list, endedBy, limit: maxOfList })
+      return c.html(
+        <TrialPage {...{ input: sent.input, options, would, endedBy, perSecond: replaysPerSecond }} />,
+      )
+    }
+    const before = doneIn(sent.fields)
+    // Without `endedBy`, the form would also replay sends that failed since then, even those that it replayed itself.
+    const endedBy = momentIn(sent.fields, 'endedBy')
+    const place = placeIn(sent.fields)
+    const { channelIds, status, includeExpired, includeRefused } = list
+    const { channelId, accountId } = sent.resolved
+    const of = { channelId, channels: channelIds.length, status, includeExpired, includeRefused }
+    const part = await auditedInPages(db, listChanged(c, 'list.replay', accountId, of), {
+      change: () =>
+        replayListPart(db, {
+          ...list,
+          endedBy,
+          limit: maxOfPart,
+          from: place,
+          replayedBefore: before.replayed,
+        }),
+      resultOf: replayResult,
+    })
+    const { next: _, ...counts } = part
+    log.info({ event: 'set_replayed', by: c.get('person').name, accountId, ...of, ...counts })
+    const total = countIn(sent.fields, 'of')
+    return c.html(
+      <ReplayedPage {...{ input: sent.input, options, done: sum(before, part), total, endedBy }} />,
+    )
+  })
+
+function optionsIn({ includeExpired, includeRefused }: Record<string, unknown>): ReplayOptions {
+  return { includeExpired: includeExpired === 'yes', includeRefused: includeRefused === 'yes' }
+}
+
+type Listed = Omit<ReplayList, 'limit' | 'from'>
+
+async function listOf(db: Database, { form, resolved }: SentList): Promise<Listed> {
+  const { status, reason, providerCode, flowId, reference, contact, acceptedFrom, acceptedTo } = form
+  if (status !== 'failed' && status !== 'uncertain') throw new PageError(400, replayNeeds)
+  if (flowId !== undefined && !canBeRecordId(flowId)) throw new PageError(404, 'Flow: no flow has this id.')
+  const { accountId, channelId } = resolved
+  const ofAccount = accountId === undefined ? undefined : await listChannels(db, accountId)
+  const ids = ofAccount?.map((channel) => channel.channelId)
+  const channelIds =
+    channelId === undefined ? (ids ?? []) : (ids ?? [channelId]).filter((id) => id === channelId)
+  return {
+    channelIds,
+    status,
+    reason,
+    providerCode,
+    flowId,
+    reference,
+    contactValue: contact?.value,
+    since: acceptedFrom,
+    until: acceptedTo,
+  }
+}
+
+function placeIn(fields: Record<string, unknown>): ReplayPlace | undefined {
+  const [channelId, afterSeq] = textIn(fields, 'from', /^[0-9a-f-]{36} \d{1,19}$/)?.split(' ') ?? []
+  return channelId !== undefined && afterSeq !== undefined ? { channelId, afterSeq } : undefined
+}
+
+const doneIn = (fields: Record<string, unknown>) => ({
+  replayed: countIn(fields, 'replayed'),
+  skipped: { expired: countIn(fields, 'expired'), refused: countIn(fields, 'refused') },
+})
+
+const sum = (before: ReturnType<typeof doneIn>, part: ReplayedPart): ReplayedPart => ({
+  replayed: before.replayed + part.replayed,
+  skipped: {
+    expired: before.skipped.expired + part.skipped.expired,
+    refused: before.skipped.refused + part.skipped.refused,
+  },
+  next: part.next,
+})

@@ -1,0 +1,93 @@
+import type { Context } from 'hono'
+import { namesOf } from '../../../db/accounts/names.ts'
+import { listSends } from '../../../db/sends/list.ts'
+import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
+import { PageError } from '../errors.tsx'
+import { formLimit } from '../form-limit.ts'
+import { contactsFor } from '../masking.ts'
+import { allow } from '../people/allow.ts'
+import { fieldsOf } from '../support/form-fields.ts'
+import { cancelList } from './cancel-list.tsx'
+import { csvOf, streamOf } from './csv.ts'
+import {
+  isPrivate,
+  type ListInput,
+  listInputIn,
+  listLink,
+  momentOf,
+  queryOf,
+  readListForm,
+  withinADay,
+} from './list-form.ts'
+import { ListPage } from './list-page.tsx'
+import { describeList } from './list-sentence.ts'
+import { replayList } from './replay-list.tsx'
+import { type ResolvedList, resolveList } from './resolve-list.ts'
+import { namesIn } from './sends-table.tsx'
+
+export const pageSize = 50
+
+/** Lists of sends, as pages and as CSV, and what is done to all sends of one (docs/how-to/find-a-send.md#lists-of-sends). */
+export function sends(runtime: AdminRuntime): AdminApp {
+  const app: AdminApp = factory.createApp()
+  const { list, csv } = handlers(runtime)
+
+  app.use('/sends/*', formLimit)
+  app.use('/sends.csv', formLimit)
+  app.get('/sends', allow('support'), (c) => list(c, listInputIn(c.req.query())))
+  app.post('/sends', allow('support'), async (c) => {
+    const input = listInputIn(await fieldsOf(c))
+    return isPrivate(input) ? list(c, input) : c.redirect(listLink(input), 303)
+  })
+  app.get('/sends.csv', allow('support'), (c) => csv(c, listInputIn(c.req.query())))
+  app.post('/sends.csv', allow('support'), async (c) => csv(c, listInputIn(await fieldsOf(c))))
+  app.post('/sends/replay', allow('support'), ...replayList(runtime))
+  app.post('/sends/cancel', allow('support'), ...cancelList(runtime))
+  // A form's page, opened by its address.
+  app.get('/sends/*', allow('support'), (c) => c.redirect('/sends'))
+  return app
+}
+
+function handlers({ db, settings }: AdminRuntime) {
+  const refuse = (c: Context, input: ListInput, issues: string[], status: 400 | 404) =>
+    c.html(<ListPage input={input} sentence={describeList(input)} issues={issues} />, status)
+
+  return {
+    async list(c: Context<AdminEnv>, asked: ListInput) {
+      const input = withinADay(asked, new Date())
+      const read = readListForm(input)
+      if ('issues' in read) return refuse(c, input, read.issues, 400)
+      const resolved = await resolveList(db, read.form)
+      if ('issues' in resolved) return refuse(c, input, resolved.issues, 404)
+      const query = queryOf(read.form, resolved.channelId, pageSize)
+      const page = await listSends(db, resolved.accountId, query)
+      const contacts = contactsFor(c.get('person'), settings)
+      const sentence = await sentenceOf(input, resolved)
+      const from = input === asked ? undefined : momentOf(input.acceptedFrom ?? '')
+      const shown = { page, names: await namesIn(db, page.sends), contacts }
+      return c.html(<ListPage {...{ input, sentence, from, list: shown }} />)
+    },
+
+    async csv(c: Context<AdminEnv>, asked: ListInput) {
+      const now = new Date()
+      const read = readListForm(withinADay(asked, now))
+      if ('issues' in read) throw new PageError(400, read.issues.join(' '))
+      const resolved = await resolveList(db, read.form)
+      if ('issues' in resolved) throw new PageError(404, resolved.issues.join(' '))
+      const { limit: _, ...query } = queryOf(read.form, resolved.channelId, 0)
+      const contacts = contactsFor(c.get('person'), settings)
+      const rows = csvOf(db, { accountId: resolved.accountId, query, contacts })
+      return c.body(await streamOf(rows), 200, {
+        'Content-Type': 'text/csv; charset=utf-8; header=present',
+        'Content-Disposition': `attachment; filename="sends-${now.toISOString().slice(0, 10)}.csv"`,
+        'Cache-Control': 'no-store',
+      })
+    },
+  }
+
+  async function sentenceOf(input: ListInput, { accountId, channelId }: ResolvedList) {
+    const ids = [accountId, channelId].filter((id) => id !== undefined)
+    const names = await namesOf(db, ids)
+    return describeList(input, { account: names.get(accountId ?? ''), channel: names.get(channelId ?? '') })
+  }
+}

@@ -1,0 +1,27 @@
+import { Layout } from '../layout.tsx'
+import { FindBox } from './find-box.tsx'
+
+/** The box alone, and what it takes. */
+export function SupportPage() {
+  return (
+    <Layout title="Support" at="/support">
+      <h1>Where is my message?</h1>
+      <FindBox focused />
+      <section aria-labelledby="takes">
+        <h2 id="takes">What you can paste</h2>
+        <ul>
+          <li>
+            an id: of a send, a channel, an endpoint, a conversation, a flow, an account, or a suppression
+          </li>
+          <li>a phone number or an e-mail address, also in a sentence</li>
+          <li>a log line of a client, with a provider's message id such as SM… or wamid.…</li>
+          <li>the client's own reference, or the name of a channel or an account</li>
+          <li>a provider's code, such as 131047, 21610 or 5.1.1</li>
+        </ul>
+        <p>
+          <a href="/sends">All sends, by account, channel, state or time</a>
+        </p>
+      </section>
+    </Layout>
+  )
+}

@@ -1,0 +1,86 @@
+import type { Suppression } from '../../../db/suppression/entries.ts'
+import { erasedContactValue } from '../../core/contact.ts'
+import type { ContactRef } from '../contact/find-contact.ts'
+import { Moment } from '../inline-elements.tsx'
+import { type Contacts, showContact } from '../masking.ts'
+import { Hidden } from '../sends/list-page.tsx'
+
+interface EntriesProps {
+  entries: readonly Suppression[]
+  /** Of the channels. */
+  names: ReadonlyMap<string, string>
+  /** How contacts are shown; without it, all are of the contact of the page. */
+  contacts?: Contacts
+  /** Of the contact's page, with a button for each entry that removes it. */
+  contactRef?: ContactRef
+}
+
+const causeWords: Record<Suppression['cause'], string> = {
+  manual: 'by hand',
+  bounce: 'hard bounce',
+  complaint: 'complaint',
+  opt_out: 'opt-out',
+}
+
+/** Entries of a list of suppressions. */
+export function Entries({ entries, names, contacts, contactRef }: EntriesProps) {
+  return (
+    <div class="scroll">
+      <table class="dense">
+        <thead>
+          <tr>
+            {contacts !== undefined && <th scope="col">Contact</th>}
+            <th scope="col">For</th>
+            <th scope="col">Cause</th>
+            <th scope="col">Reason</th>
+            <th scope="col">Since</th>
+            <th scope="col">By send</th>
+            {contactRef !== undefined && <th scope="col">Change</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <tr>
+              {contacts !== undefined && (
+                <td>
+                  <ContactCell entry={entry} contacts={contacts} />
+                </td>
+              )}
+              <td>
+                {entry.channelId === null ? 'all channels' : (names.get(entry.channelId) ?? entry.channelId)}
+              </td>
+              <td>{causeWords[entry.cause]}</td>
+              <td class="cut" title={entry.reason ?? undefined}>
+                {entry.reason}
+              </td>
+              <td>
+                <Moment at={entry.createdAt} />
+              </td>
+              <td class="id">
+                {entry.requestId !== null && <a href={`/support/${entry.requestId}`}>{entry.requestId}</a>}
+              </td>
+              {contactRef !== undefined && (
+                <td>
+                  <form method="post" action="/contact/unsuppress">
+                    <Hidden fields={{ ...contactRef, entry: entry.suppressionId }} />
+                    <button type="submit">Remove</button>
+                  </form>
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function ContactCell({ entry, contacts }: { entry: Suppression; contacts: Contacts }) {
+  const { contactType, contactValue, suppressionId } = entry
+  if (contactValue === null) return <>{erasedContactValue}</>
+  return (
+    <a href={`/contact?suppressionId=${suppressionId}`}>
+      {showContact({ contactType, contactValue }, contacts)}
+    </a>
+  )
+}

@@ -1,0 +1,74 @@
+import { Layout } from '../layout.tsx'
+import { count } from '../sends/progress.tsx'
+
+interface OfAccount {
+  account: { id: string; name: string }
+}
+
+type PreviewProps = OfAccount & { text: string } & (
+    | { entries: number; added: number }
+    | { faults: string[]; more: number }
+  )
+
+const entriesWords = (number: number) => (number === 1 ? '1 entry' : `${count(number)} entries`)
+
+/** What an import of a file would do, or why it can't be imported. Nothing has been imported yet. */
+export function PreviewPage(props: PreviewProps) {
+  const { account, text } = props
+  return (
+    <Layout title="Import?" at="/suppressions">
+      <section class="verdict unsure">
+        {'faults' in props ? (
+          <>
+            <h1>Nothing was imported. Fix these lines of the file</h1>
+            <ul>
+              {props.faults.map((fault) => (
+                <li>{fault}</li>
+              ))}
+            </ul>
+            {props.more > 0 && <p>And {count(props.more)} more lines.</p>}
+          </>
+        ) : (
+          <>
+            <h1>
+              Add {entriesWords(props.added)} to the list of {account.name}?
+            </h1>
+            <p>{count(props.entries - props.added)} are on the list already, or in the file twice.</p>
+            <p>Their waiting sends fail, and they get nothing any more.</p>
+            {props.added > 0 && (
+              <form method="post" action="/suppressions/import" enctype="multipart/form-data">
+                <input type="hidden" name="accountId" value={account.id} />
+                <input type="hidden" name="confirmed" value="yes" />
+                <input type="hidden" name="csv" value={text} />
+                <button type="submit">Add {count(props.added)}</button>
+              </form>
+            )}
+          </>
+        )}
+        <BackToList account={account} />
+      </section>
+    </Layout>
+  )
+}
+
+export function ImportedPage({ account, entries, added }: OfAccount & { entries: number; added: number }) {
+  return (
+    <Layout title="Imported" at="/suppressions">
+      <section class="verdict good">
+        <h1>
+          Added {entriesWords(added)} to the list of {account.name}
+        </h1>
+        {entries > added && <p>{count(entries - added)} were on the list already, or in the file twice.</p>}
+        <BackToList account={account} />
+      </section>
+    </Layout>
+  )
+}
+
+const BackToList = ({ account }: OfAccount) => (
+  <p>
+    <a class="button quiet" href={`/suppressions?accountId=${account.id}`}>
+      Back to the list
+    </a>
+  </p>
+)

@@ -1,0 +1,148 @@
+import type { Suppression } from '../../../db/suppression/entries.ts'
+import type { EntriesAsked } from '../../../db/suppression/shown-entries.ts'
+import { suppressionCauses } from '../../core/suppression.ts'
+import { csvHeader } from '../../core/suppression-csv.ts'
+import { Layout } from '../layout.tsx'
+import type { Contacts } from '../masking.ts'
+import { Entries } from './entries-table.tsx'
+
+interface SuppressionsPageProps {
+  account: { id: string; name: string; channels: readonly { id: string; name: string }[] }
+  asked: Omit<EntriesAsked, 'limit'>
+  page: { entries: readonly Suppression[]; next: string | undefined }
+  contacts: Contacts
+}
+
+/** The contacts that get nothing from an account. */
+export function SuppressionsPage({ account, asked, page, contacts }: SuppressionsPageProps) {
+  const { entries, next } = page
+  const link = new URLSearchParams({ accountId: account.id })
+  for (const [name, value] of Object.entries({ ...asked, before: next })) if (value) link.set(name, value)
+  return (
+    <Layout title="Suppressions" at="/suppressions" isWide>
+      <h1>Who gets nothing from {account.name}</h1>
+      <Filters account={account} asked={asked} />
+      <section aria-labelledby="entries">
+        <h2 id="entries">Newest first</h2>
+        {entries.length > 0 ? (
+          <Entries
+            entries={entries}
+            names={new Map(account.channels.map(({ id, name }) => [id, name]))}
+            contacts={contacts}
+          />
+        ) : (
+          <p>{next === undefined ? 'No entry.' : 'No such entry among those that were looked at.'}</p>
+        )}
+        {next !== undefined && (
+          <p>
+            <a class="button quiet" href={`/suppressions?${link}`}>
+              Older
+            </a>
+          </p>
+        )}
+      </section>
+      <section aria-labelledby="add">
+        <h2 id="add">Add or remove one</h2>
+        <form method="post" action="/contact">
+          <input type="hidden" name="accountId" value={account.id} />
+          <p class="field">
+            <label for="contact">Contact</label>
+            <input
+              id="contact"
+              name="contact"
+              type="text"
+              autocomplete="off"
+              required
+              aria-describedby="contact-hint"
+            />
+            <small id="contact-hint">
+              Whole phone number or e-mail address. Its page adds and removes its entries.
+            </small>
+          </p>
+          <button type="submit">Show</button>
+        </form>
+      </section>
+      <section aria-labelledby="move">
+        <h2 id="move">Import and export</h2>
+        <form method="post" action="/suppressions/import" enctype="multipart/form-data">
+          <input type="hidden" name="accountId" value={account.id} />
+          <p class="field">
+            <label for="file">CSV file, at most 1 MiB</label>
+            <input
+              id="file"
+              name="file"
+              type="file"
+              accept=".csv,text/csv"
+              required
+              aria-describedby="file-hint"
+            />
+            <small id="file-hint">
+              Line 1 is <code>{csvHeader}</code>, then one line each. The next page shows what would be added.
+            </small>
+          </p>
+          <button type="submit">Preview</button>
+        </form>
+        <p>
+          <a class="button quiet" href={`/suppressions.csv?accountId=${account.id}`}>
+            Download as CSV
+          </a>
+        </p>
+      </section>
+    </Layout>
+  )
+}
+
+function Filters({ account, asked }: Pick<SuppressionsPageProps, 'account' | 'asked'>) {
+  return (
+    <form method="get" action="/suppressions" class="filters">
+      <input type="hidden" name="accountId" value={account.id} />
+      <p class="field">
+        <label for="cause">Cause</label>
+        <select id="cause" name="cause">
+          <option value="">any</option>
+          {suppressionCauses.map((cause) => (
+            <option value={cause} selected={cause === asked.cause}>
+              {cause}
+            </option>
+          ))}
+        </select>
+      </p>
+      <p class="field">
+        <label for="channelId">Channel</label>
+        <select id="channelId" name="channelId">
+          <option value="">any</option>
+          {account.channels.map(({ id, name }) => (
+            <option value={id} selected={id === asked.channelId}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </p>
+      <button type="submit">Show</button>
+    </form>
+  )
+}
+
+/** Asks for the account. */
+export function AskPage() {
+  return (
+    <Layout title="Suppressions" at="/suppressions">
+      <h1>Who gets nothing from an account</h1>
+      <form method="get" action="/suppressions">
+        <p class="field">
+          <label for="accountId">Account</label>
+          <input
+            id="accountId"
+            name="accountId"
+            type="text"
+            autocomplete="off"
+            required
+            aria-describedby="account-hint"
+          />
+          <small id="account-hint">Its id or its name</small>
+        </p>
+        <button type="submit">Show</button>
+      </form>
+    </Layout>
+  )
+}
