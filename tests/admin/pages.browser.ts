@@ -393,11 +393,9 @@ describe.each(['light', 'dark'] as const)(
       for (const path of [
         '/support',
         '/support?q=131047',
-        '/support?q=nothing',
         `/support/${requestId}`,
         `/sends?${ofAccount}`,
         `/sends?${ofAccount}&status=failed`,
-        '/sends?status=lost',
         `/contact?requestId=${requestId}`,
         '/contact',
         '/suppressions',

@@ -23,6 +23,7 @@ export function FoundPage({ pasted, found, facts }: FoundPageProps) {
     <Layout title="Found" at="/support">
       <FindBox pasted={pasted} focused />
       {targets.length > 0 && <Targets targets={targets} looked={found.looked} />}
+      {targets.length === 0 && found.codes.length > 0 && <h1>{`What ${found.codes[0]?.code} means`}</h1>}
       {found.codes.length > 0 && <Codes codes={found.codes} />}
       {targets.length === 0 && found.codes.length === 0 && <Nothing {...{ pasted, found, facts }} />}
       {isInVain(found) && (targets.length > 0 || found.codes.length > 0) && (
