@@ -245,6 +245,7 @@ describe('the overview', () => {
 
   test.each(['light', 'dark'] as const)(
     'has nothing that axe would find at any width, %s',
+    { timeout: 300_000 },
     async (colorScheme) => {
       await finished(textBody('Hello', rejected))
       const looked = await openPage(browser, [service.adminUrl], { colorScheme })
