@@ -365,7 +365,9 @@ test('names of fields: lists once, four levels, at most 50, and no name that may
     ['a', 'a[].b', 'a[].c', 'a[].c.d', 'a[].c.d.e'].slice(0, 5),
   )
   expect(fieldNames({ '+4915112345678': 1, 'ann@example.com': 2 })).toEqual([oddName])
+  expect(fieldNames({ 'field-Hello': 1, text: 'hello', type: 'text' })).toEqual([oddName, 'text', 'type'])
   expect(fieldNames(Object.fromEntries(Array.from({ length: 90 }, (_, n) => [`n${n}`, 1])))).toHaveLength(50)
   for (const none of [null, 'text', 7, [], {}]) expect(fieldNames(none)).toEqual([])
   expect(parameterNames('?limit=1&limit=2&%2B49=3')).toEqual(['?limit', `?${oddName}`])
+  expect(parameterNames('?hello=a&contact=Hello')).toEqual([`?${oddName}`, '?contact'])
 })

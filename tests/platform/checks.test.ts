@@ -197,7 +197,7 @@ async function olderDatabase(
     alter table idempotency_keys drop column batch;
     alter table sends drop column reference, drop column send_at;
     drop index sends_of_account;
-    drop table callbacks, endpoints, suppressions, suppression_checks;
+    drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests;
     alter table channels drop column auto_suppress;
     alter table sends drop column change_number`)
   return { databaseUrl, client }
