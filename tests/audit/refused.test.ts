@@ -254,12 +254,15 @@ describe('a flood', () => {
   test('costs PostgreSQL a few rows a second, and the rest is counted', async () => {
     const left = async () => (await service.api.metrics.refusedUnrecorded.get()).values[0]?.value ?? 0
     const before = await left()
-    const requests = 400
-    for (let sent = 0; sent < requests; sent += 100)
-      await Promise.all(Array.from({ length: 100 }, () => post(service, account, {})))
+    let refused = 0
+    for (let sent = 0; sent < 400; sent += 100) {
+      const answers = await Promise.all(Array.from({ length: 100 }, () => post(service, account, {})))
+      // A slow machine answers some with a 503.
+      refused += answers.filter(({ status }) => status === 400).length
+    }
     const total = await eventually('all to be recorded or counted', async () => {
       const rows = (await rowsOf()).length
-      return rows + (await left()) - before === requests && rows
+      return rows + (await left()) - before === refused && rows
     })
     expect(total).toBeGreaterThan(0)
     expect(await left()).toBeGreaterThan(before)
@@ -365,7 +368,9 @@ test('names of fields: lists once, four levels, at most 50, and no name that may
     ['a', 'a[].b', 'a[].c', 'a[].c.d', 'a[].c.d.e'].slice(0, 5),
   )
   expect(fieldNames({ '+4915112345678': 1, 'ann@example.com': 2 })).toEqual([oddName])
+  expect(fieldNames({ 'field-Hello': 1, text: 'hello', type: 'text' })).toEqual([oddName, 'text', 'type'])
   expect(fieldNames(Object.fromEntries(Array.from({ length: 90 }, (_, n) => [`n${n}`, 1])))).toHaveLength(50)
   for (const none of [null, 'text', 7, [], {}]) expect(fieldNames(none)).toEqual([])
   expect(parameterNames('?limit=1&limit=2&%2B49=3')).toEqual(['?limit', `?${oddName}`])
+  expect(parameterNames('?hello=a&contact=Hello')).toEqual([`?${oddName}`, '?contact'])
 })

@@ -8,6 +8,7 @@ import { ask } from '../support/account-routes.ts'
 import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
 import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 import { answer, openWebhookReceiver } from '../support/webhook-receiver.ts'
 
 const service = await serviceOfFile({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
@@ -92,9 +93,13 @@ test.each(audited)(
   '$route leaves one row, with the key, its account, the address and the target',
   async ({ route, given }) => {
     const [method = '', pattern = ''] = route.split(' ')
-    const { path = pattern, body, action, target } = await given()
-    await db.delete(audit)
-    const answered = await ask(service, account, method, path, body)
+    // A slow machine answers with a 503: then all of it once more.
+    const { answered, action, target } = await eventually('an answer in time', async () => {
+      const { path = pattern, body, ...expected } = await given()
+      await db.delete(audit)
+      const answered = await ask(service, account, method, path, body)
+      return answered.status !== 503 && { answered, ...expected }
+    })
     expect(answered.status).toBeLessThan(300)
     const made = answered.body?.endpointId ?? answered.body?.suppressionId
     const { accountId, keyId, apiKey } = account

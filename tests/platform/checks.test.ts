@@ -200,7 +200,7 @@ async function olderDatabase(
     alter table idempotency_keys drop column batch;
     alter table sends drop column reference, drop column send_at;
     drop index sends_of_account;
-    drop table callbacks, endpoints, suppressions, suppression_checks, person_sessions, people;
+    drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests, person_sessions, people;
     alter table channels drop column auto_suppress;
     alter table sends drop column change_number`)
   return { databaseUrl, client }

@@ -86,7 +86,11 @@ function Changes({ changes }: { changes: readonly RecordedChange[] }) {
 const wayWords = { page: 'page', cli: 'command', route: 'API' }
 
 /** The pages of what a target is, where there is one. */
-const pages: Partial<Record<AuditTarget, string>> = { send: '/support', endpoint: '/endpoints' }
+const pages: Partial<Record<AuditTarget, string>> = {
+  send: '/support',
+  channel: '/channels',
+  endpoint: '/endpoints',
+}
 
 function Target({ id, of }: { id: string; of: AuditTarget | null }) {
   const page = of === null ? undefined : pages[of]
