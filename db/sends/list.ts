@@ -2,6 +2,7 @@ import type { ListCursor, ListQuery } from '../../src/core/list-query.ts'
 import { canBeRecordId } from '../../src/core/record-id.ts'
 import type { SendRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
+import { postedChannel } from '../posted-channel.ts'
 import { sqlText } from '../statement.ts'
 import { providerCodeOfSend, recordOfScheduled, recordOfSend } from './both-tables.ts'
 
@@ -102,7 +103,7 @@ async function sourcesOf(
   ]
   if (reference !== undefined) {
     const found = [`s.reference = ${values.add(reference)}`, ...inOrder]
-    return pair(source(found, conditions.ofSends, false), source(found, conditions.both, false))
+    return pair(source(found, conditions.ofSends, false), source(found, conditions.ofScheduled, false))
   }
   if (contact !== undefined) {
     const theirs = `s.contact_value = ${values.add(contact.value)}`
@@ -114,11 +115,11 @@ async function sourcesOf(
         ? source([theirs], [...inOrder, ...conditions.ofSends], true)
         : source(inOrder, conditions.ofSends, false),
       fewScheduled
-        ? source([theirs], [...inOrder, ...conditions.both], true)
-        : source(inOrder, conditions.both, false),
+        ? source([theirs], [...inOrder, ...conditions.ofScheduled], true)
+        : source(inOrder, conditions.ofScheduled, false),
     )
   }
-  const ordered = source(inOrder, conditions.both, false)
+  const ordered = source(inOrder, conditions.ofScheduled, false)
   if (status === 'queued' || status === 'sending') {
     const unfinished = (number: string) =>
       `s.channel_id = any(array(select id from channels where account_id = ${number})) and s.finished_at is null`
@@ -136,11 +137,12 @@ async function hasFew(db: Database, matching: string, values: unknown[]): Promis
   return (rows[0]?.count ?? 0) <= few
 }
 
-/** Conditions on a send of either table; and, with what only a send of `sends` has, on one of those. */
-function filtersOf(query: ListQuery, values: Values): { both: string[]; ofSends: string[] } {
+/** Conditions on a send of each of the two tables. */
+function filtersOf(query: ListQuery, values: Values): { ofScheduled: string[]; ofSends: string[] } {
   const { status, delivery, channelId, flowId, contact, providerCode } = query
-  const both = [
-    channelId !== undefined && `s.channel_id = ${values.add(channelId)}::uuid`,
+  const channel = channelId === undefined ? undefined : `${values.add(channelId)}::uuid`
+  const ofChannel = (column: string) => (channel === undefined ? [] : [`${column} = ${channel}`])
+  const anywhere = [
     flowId !== undefined && `s.flow_id = ${values.add(flowId)}::uuid`,
     contact !== undefined &&
       `s.contact_type = ${values.add(contact.type)} and s.contact_value = ${values.add(contact.value)}`,
@@ -150,7 +152,10 @@ function filtersOf(query: ListQuery, values: Values): { both: string[]; ofSends:
     delivery !== undefined && `s.delivery = ${values.add(delivery)}`,
     providerCode !== undefined && `${providerCodeOfSend} = ${values.add(providerCode)}`,
   ].filter((condition) => condition !== false)
-  return { both, ofSends: [...both, ...ofSends] }
+  return {
+    ofScheduled: [...ofChannel('s.channel_id'), ...anywhere],
+    ofSends: [...ofChannel(postedChannel), ...anywhere, ...ofSends],
+  }
 }
 
 /** Conditions on the place in the order. */

@@ -11,6 +11,7 @@ type OptionalSetting =
   | 'API_KEY_PEPPER'
   | 'CREDENTIALS_KEY'
   | 'CREDENTIALS_KEY_PREVIOUS'
+  | 'PUBLIC_BASE_URL'
   | 'RETENTION_DAYS'
 
 /** The environment that the CLI reads, and where it prints, line by line. */

@@ -111,6 +111,6 @@ function afterRefusal({ dueInMs, wakesLaneHead }: Refusal): NextWakeUp {
 }
 
 /** The worker logs `replayed`, because the CLI, which replays sends, doesn't write to the service's log. */
-function isFirstSinceReplay({ attempt, attemptsBeforeReplay }: ClaimedSend): boolean {
-  return attemptsBeforeReplay > 0 && attempt === attemptsBeforeReplay + 1
+function isFirstSinceReplay({ attemptsBeforeReplay, isUnclaimed }: ClaimedSend): boolean {
+  return attemptsBeforeReplay > 0 && isUnclaimed
 }

@@ -24,12 +24,13 @@ export function nextWaker(
   const updateBreaker = channelBreakers(runtime, times)
 
   const wakeNext = async (recorded: RecordedOutcome) => {
-    const { send, outcome, isLate, delayMs, nextInLane, endpointsToWake } = recorded
+    const { send, outcome, isLate, delayMs, nextInLane, fellBackTo, endpointsToWake } = recorded
     const { requestId, channelId, isLimited } = send
     wakeEndpoints(endpointsToWake)
     if (isLate) return await lanes.wakeHeadOf(requestId)
     await updateBreaker(send, outcome)
     if (isLimited) await permits.grant(channelId)
+    if (fellBackTo !== undefined) await permits.grant(fellBackTo)
     if (nextInLane) await lanes.wake(nextInLane)
     // A send that was accepted at this very moment is in neither result: its accept and this outcome didn't see each other.
     else if (delayMs === undefined) void lanes.wakeHeadOf(requestId)
