@@ -17,4 +17,5 @@ export const isOrWasOf = (channelIds: string) =>
 /** SQL of the one of the channels that has or had it; the present one first. */
 export const theOneOf = (channelIds: string) => sqlText`
   case when s.channel_id = any(${channelIds}) then s.channel_id
-       else (select f from unnest(s.former_channels) f where f = any(${channelIds}) limit 1) end`
+       else (select f from unnest(s.former_channels) f
+             where f = any(${channelIds}) limit 1) end`

@@ -8,7 +8,7 @@ import { endpointsToWake, receiptChanges } from './callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from './client.ts'
 import { attemptInRow } from './delivery/attempt-in-row.ts'
 import { changeState, nextInLane } from './delivery/change-state.ts'
-import type { FallBack, FallbackResult } from './delivery/fall-back.ts'
+import { type FallBack, type FallbackResult, withFallbacks } from './delivery/fall-back.ts'
 import { attemptsToEvents, endOf } from './event-sql.ts'
 import { isOrWasOf, theOneOf } from './posted-channel.ts'
 import {
@@ -226,20 +226,13 @@ export async function recordReceipts(
   return await inTransaction(db, async (transaction) => {
     const recorded = await recordParts(transaction, receipts, parts)
     await suppress(transaction, receipts, recorded)
-    const undelivered = receipts.flatMap(({ requestId, fallsBackFrom: provider }, ord) => {
-      const { effect, channelId } = recorded[ord] ?? notFound
-      const isRaised = effect?.event === 'undelivered' && effect.isRaised
-      return provider && isRaised && channelId !== null ? [{ requestId, channelId, provider }] : []
-    })
-    const fallbacks = new Map(
-      (await fallBack(transaction, undelivered)).map((result) => [result.requestId, result]),
-    )
-    const isOne = new Set(undelivered.map(({ requestId }) => requestId))
-    return recorded.map((row, ord) => {
-      const { requestId = '' } = receipts[ord] ?? {}
-      const isIts = isOne.has(requestId) && row.effect?.event === 'undelivered' && row.effect.isRaised
-      return isIts ? { ...row, fallback: fallbacks.get(requestId) } : row
-    })
+    const rows = recorded.map((row, ord) => ({ ...row, requestId: receipts[ord]?.requestId ?? '' }))
+    const endedOn = ({ ord, requestId, channelId, effect }: (typeof rows)[number]) => {
+      const provider = receipts[ord]?.fallsBackFrom
+      const isUndelivered = effect?.event === 'undelivered' && effect.isRaised
+      return provider && isUndelivered && channelId !== null ? { requestId, channelId, provider } : undefined
+    }
+    return await withFallbacks(transaction, rows, endedOn, fallBack)
   })
 }
 

@@ -341,7 +341,8 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
          select json_agg(json_build_object(
                   'type', c.type, 'at', to_char(c.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
                   'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
-                  'channelId', coalesce(s.former_channels[1], s.channel_id), 'messageType', s.message_type, 'reference', s.reference,
+                  'channelId', coalesce(s.former_channels[1], s.channel_id),
+                  'messageType', s.message_type, 'reference', s.reference,
                   'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
                   'providerAt', c.provider_at, 'providerCode', c.provider_code,
                   'status', c.status, 'delivery', c.delivery, 'tried', c.tried,
@@ -869,13 +870,15 @@ select request_id as "requestId", failure as reason from written;
 -- fall_back: Lets sends that have just ended go on by other channels.
 -- $1: the sends, each with its new channel, its message there, why it ended, and its provider's code.
 with
+-- What was decided about each.
+decided as materialized (
+  select * from json_to_recordset($1) as
+    ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text)),
 -- The sends that fall back, locked.
 chosen as materialized (
-  select s.*, f."toChannelId", f.message as "newMessage", f.reason, f."providerCode", clock_timestamp() as moved_at
-  from sends s join json_to_recordset($1) as f
-    ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text)
-    on f."requestId" = s.request_id
-  where s.request_id = any(array(select ("requestId")::uuid from json_to_recordset($1) as f ("requestId" uuid)))
+  select s.*, d."toChannelId", d.message as "newMessage", d.reason, d."providerCode", clock_timestamp() as moved_at
+  from sends s join decided d on d."requestId" = s.request_id
+  where s.request_id = any(array(select "requestId" from decided))
   order by s.request_id
   for no key update of s),
 -- As an accept on their new channels gives them.
@@ -945,7 +948,7 @@ events as (
     (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
     (2, a.ended_at, 'attempt_lost', a.loss),
     (3, a.ended_at, 'attempt_finished', a.record),
-    (4, a.over_at, a.status, json_build_object('reason', a.failure)),
+    (4, a.over_at, 'sent', json_build_object()),
     (5, a.moved_at, 'fell_back', json_build_object(
       'fromChannelId', a.channel_id, 'toChannelId', a."toChannelId",
       'reason', a.reason))
@@ -1023,6 +1026,28 @@ select name from workers where alive_until < clock_timestamp();
 
 -- find_fallbacks: Reads sends that have just ended on channels with a fallback, and what decides whether they go on by it.
 -- $1: the sends; $2: the key of the hashes of erased contacts.
+with
+-- The channel that each has ended on, and the fallback of that.
+ways as (
+  select s.request_id, source.provider as "toProvider",
+         source.fallback_on as "fallbackOn", source.fallback_within_seconds as "fallbackWithinSeconds",
+         case when target.id is not null then json_build_object(
+           'channelId', target.id, 'name', target.name, 'provider', target.provider,
+           'sealedConfig', target.sealed_config, 'isDeleted', target.deleted_at is not null,
+           'expireAfterSeconds', target.expire_after_seconds,
+           'template', (select t.definition from templates t
+                        where t.channel_id = target.id
+                          and t.name = s.message->'template'->>'name')) end as target
+  from sends s
+    join channels source on source.id = s.channel_id
+    left join channels target on target.id = source.fallback_channel_id
+  where s.request_id = any((select $1::uuid[])::uuid[])),
+-- Their events.
+stored as (
+  select e.request_id, json_agg(json_build_object('at', e.at, 'event', e.event, 'fields', e.fields) order by e.id) as events
+  from send_events e
+  where e.request_id = any((select $1::uuid[])::uuid[])
+  group by e.request_id)
 select s.request_id as "requestId", s.status as "status",
   coalesce(s.former_channels[1], s.channel_id) as "channelId",
   s.contact_type as "contactType", s.contact_value as "contactValue",
@@ -1040,10 +1065,9 @@ select s.request_id as "requestId", s.status as "status",
   s.send_at as "sendAt", s.reference as "reference",
   case when s.former_channels is not null then s.channel_id end as "sentThrough",
        s.message, s.former_channels as "formerChannels", s.channel_id as "presentChannelId",
-       s.expires_at as "expiresAt", clock_timestamp() as now,
-       coalesce((
-         select json_agg(json_build_object('at', e.at, 'event', e.event, 'fields', e.fields) order by e.id)
-         from send_events e where e.request_id = s.request_id), '[]') as "storedEvents",
+       s.expires_at as "expiresAt", clock_timestamp() as now, case when s.overflow then s.channel_id end as "overflowOf",
+       ways."toProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
+       coalesce(stored.events, '[]') as "storedEvents",
        exists (
          select from suppressions e
          where e.account_id = s.account_id and e.channel_id is null
@@ -1055,19 +1079,8 @@ select s.request_id as "requestId", s.status as "status",
                        substring($2::bytea from 65)
                          || sha256(substring($2::bytea for 64)
                            || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
-             else array[s.contact_value] end)) as "isSuppressed",
-       source.fallback_on as "fallbackOn", source.fallback_within_seconds as "fallbackWithinSeconds",
-       source.provider as "toProvider", case when s.overflow then s.channel_id end as "overflowOf",
-       case when target.id is not null then json_build_object(
-         'channelId', target.id, 'name', target.name, 'provider', target.provider,
-         'sealedConfig', target.sealed_config, 'isDeleted', target.deleted_at is not null,
-         'expireAfterSeconds', target.expire_after_seconds,
-         'template', (select t.definition from templates t
-                      where t.channel_id = target.id
-                        and t.name = s.message->'template'->>'name')) end as target
-from sends s
-  join channels source on source.id = s.channel_id
-  left join channels target on target.id = source.fallback_channel_id
+             else array[s.contact_value] end)) as "isSuppressed"
+from sends s join ways using (request_id) left join stored using (request_id)
 where s.request_id = any((select $1::uuid[])::uuid[]);
 
 -- find_idempotency_keys: Finds the sends of Idempotency-Keys.
@@ -2744,7 +2757,8 @@ given as materialized (
 locked as materialized (
   select g.ord, g.kind, g.fields, s.*,
          case when s.channel_id = any(g."channelIds") then s.channel_id
-              else (select f from unnest(s.former_channels) f where f = any(g."channelIds") limit 1) end as its_channel_id,
+              else (select f from unnest(s.former_channels) f
+                    where f = any(g."channelIds") limit 1) end as its_channel_id,
          not (s.channel_id = any(g."channelIds")) as is_former
   from (select * from given order by "requestId") g cross join lateral (
     select * from sends s
@@ -3600,7 +3614,8 @@ staying as materialized (
 failed as (
   update sends s set failure = staying.reason
   from staying
-  where s.request_id = staying."requestId" and s.request_id = any(array(select "requestId" from staying)) and s.status = 'failed')
+  where s.request_id = staying."requestId" and s.request_id = any(array(select "requestId" from staying))
+    and s.status = 'failed')
 -- Of those that are reported as undelivered.
 update send_events e set fields = (e.fields::jsonb || jsonb_build_object('reason', staying.reason))::json
 from staying join sends s on s.request_id = staying."requestId"
@@ -3626,7 +3641,8 @@ added as (
       where sends.request_id = g."requestId" limit 1) s
     join channels on channels.id = (
       case when s.channel_id = any(g."channelIds") then s.channel_id
-           else (select f from unnest(s.former_channels) f where f = any(g."channelIds") limit 1) end)
+           else (select f from unnest(s.former_channels) f
+                 where f = any(g."channelIds") limit 1) end)
   where not s.contact_value = 'erased' and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
   order by s.account_id, s.contact_value
   on conflict do nothing

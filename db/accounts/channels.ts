@@ -1,9 +1,10 @@
 import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
+import type { FallbackCause } from '../../src/core/fallback.ts'
 import type { Ordering } from '../../src/core/lane.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { type ProviderName, providerNames, providerRules } from '../../src/core/providers/index.ts'
 import type { AutoCause } from '../../src/core/suppression.ts'
-import { type Database, inTransaction } from '../client.ts'
+import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { channels } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 
@@ -75,10 +76,14 @@ export interface ChannelFields {
   autoSuppress?: AutoCause[] | null
   /** Whether its provider should send a receipt for each message. */
   expectsReceipts?: boolean
+  fallbackChannelId?: string | null
+  /** Null for all causes. */
+  fallbackOn?: FallbackCause[] | null
+  fallbackWithinSeconds?: number | null
 }
 
 export async function createChannel(
-  db: Database,
+  db: Database | Transaction,
   channel: ChannelFields & { id: string; accountId: string; provider: ProviderName },
 ): Promise<void> {
   await db.insert(channels).values(channel)
@@ -87,11 +92,23 @@ export async function createChannel(
 const isPresent = (id: string) => and(eq(channels.id, id), isNull(channels.deletedAt))
 
 export async function findProvider(db: Database, id: string): Promise<ProviderName | undefined> {
-  const [channel] = await db.select({ provider: channels.provider }).from(channels).where(isPresent(id))
-  return channel?.provider
+  return (await findChannel(db, id))?.provider
 }
 
-export async function updateChannel(db: Database, id: string, fields: Partial<ChannelFields>): Promise<void> {
+/** What a change of a channel depends on; undefined if there is none. */
+export async function findChannel(db: Database, id: string) {
+  const [channel] = await db
+    .select({
+      accountId: channels.accountId,
+      provider: channels.provider,
+      fallbackChannelId: channels.fallbackChannelId,
+    })
+    .from(channels)
+    .where(isPresent(id))
+  return channel
+}
+
+export async function updateChannel(db: Database | Transaction, id: string, fields: Partial<ChannelFields>): Promise<void> {
   // A new rate takes effect at once, not after the calls that were scheduled by the old one.
   const anew = 'rateCalls' in fields ? { nextCallAt: null } : {}
   await db
@@ -154,6 +171,9 @@ export function listChannels(db: Database, accountId: string) {
       rateSeconds: channels.rateSeconds,
       maxInFlight: channels.maxInFlight,
       autoSuppress: channels.autoSuppress,
+      fallbackChannelId: channels.fallbackChannelId,
+      fallbackOn: channels.fallbackOn,
+      fallbackWithinSeconds: channels.fallbackWithinSeconds,
       breakerOpenUntil: channels.breakerOpenUntil,
       heldAt: channels.heldAt,
       heldReason: channels.heldReason,

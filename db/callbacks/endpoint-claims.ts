@@ -72,7 +72,8 @@ const dueCallbacks = sqlText`
     select json_agg(json_build_object(
              'type', c.type, 'at', ${isoText('c.created_at')},
              'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
-             'channelId', ${postedChannel}, 'messageType', s.message_type, 'reference', s.reference,
+             'channelId', ${postedChannel},
+             'messageType', s.message_type, 'reference', s.reference,
              'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
              'providerAt', c.provider_at, 'providerCode', c.provider_code,
              'status', c.status, 'delivery', c.delivery, 'tried', c.tried,

@@ -8,7 +8,7 @@ import { overflowOf, quotaUsed } from '../admission/quota.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
 import { addChecks, entryValues } from '../claim-rule.ts'
 import type { Transaction } from '../client.ts'
-import { attemptsToEvents, endOf, eventOf } from '../event-sql.ts'
+import { attemptsToEvents, eventOf } from '../event-sql.ts'
 import { recordOfSend } from '../sends/both-tables.ts'
 import { isGiven, isOneOf, prepared, sqlText } from '../statement.ts'
 import { attemptInRow } from './attempt-in-row.ts'
@@ -34,6 +34,19 @@ export type FallbackResult = { requestId: string; from: ProviderName; to: Provid
 
 /** Decides about sends that have ended, and records what follows: a transaction's last step before it commits. */
 export type FallBack = (transaction: Transaction, ended: readonly Ended[]) => Promise<FallbackResult[]>
+
+/** Adds to each of some ended sends what became of it. @param endedOn where it ended, if that channel has a fallback. */
+export async function withFallbacks<Row extends { requestId: string }>(
+  transaction: Transaction,
+  rows: readonly Row[],
+  endedOn: (row: Row) => Ended | undefined,
+  fallBack: FallBack,
+): Promise<(Row & { fallback?: FallbackResult | undefined })[]> {
+  const ended = rows.flatMap((row) => endedOn(row) ?? [])
+  if (ended.length === 0) return [...rows]
+  const results = new Map((await fallBack(transaction, ended)).map((result) => [result.requestId, result]))
+  return rows.map((row) => ({ ...row, fallback: results.get(row.requestId) }))
+}
 
 interface CandidateRow extends SendRecord {
   message: Message
@@ -66,29 +79,39 @@ const findStatement = prepared<CandidateRow>(
   'Reads sends that have just ended on channels with a fallback, and what decides whether they go on by it.',
   sqlText`
     -- $1: the sends; $2: the key of the hashes of erased contacts.
+    with
+    -- The channel that each has ended on, and the fallback of that.
+    ways as (
+      select s.request_id, source.provider as "toProvider",
+             source.fallback_on as "fallbackOn", source.fallback_within_seconds as "fallbackWithinSeconds",
+             case when target.id is not null then json_build_object(
+               'channelId', target.id, 'name', target.name, 'provider', target.provider,
+               'sealedConfig', target.sealed_config, 'isDeleted', target.deleted_at is not null,
+               'expireAfterSeconds', target.expire_after_seconds,
+               'template', (select t.definition from templates t
+                            where t.channel_id = target.id
+                              and t.name = s.message->'template'->>'name')) end as target
+      from sends s
+        join channels source on source.id = s.channel_id
+        left join channels target on target.id = source.fallback_channel_id
+      where ${isGiven('s.request_id')}),
+    -- Their events.
+    stored as (
+      select e.request_id, json_agg(json_build_object('at', e.at, 'event', e.event, 'fields', e.fields) order by e.id) as events
+      from send_events e
+      where ${isGiven('e.request_id')}
+      group by e.request_id)
     select ${recordOfSend},
            s.message, s.former_channels as "formerChannels", s.channel_id as "presentChannelId",
-           s.expires_at as "expiresAt", clock_timestamp() as now,
-           coalesce((
-             select json_agg(json_build_object('at', e.at, 'event', e.event, 'fields', e.fields) order by e.id)
-             from send_events e where e.request_id = s.request_id), '[]') as "storedEvents",
+           s.expires_at as "expiresAt", clock_timestamp() as now, ${overflowOf('s')} as "overflowOf",
+           ways."toProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
+           coalesce(stored.events, '[]') as "storedEvents",
            exists (
              select from suppressions e
              where e.account_id = s.account_id and e.channel_id is null
                and e.contact_value = any(
-                 ${entryValues('$2::bytea', 's.account_id', 's.contact_value')})) as "isSuppressed",
-           source.fallback_on as "fallbackOn", source.fallback_within_seconds as "fallbackWithinSeconds",
-           source.provider as "toProvider", ${overflowOf('s')} as "overflowOf",
-           case when target.id is not null then json_build_object(
-             'channelId', target.id, 'name', target.name, 'provider', target.provider,
-             'sealedConfig', target.sealed_config, 'isDeleted', target.deleted_at is not null,
-             'expireAfterSeconds', target.expire_after_seconds,
-             'template', (select t.definition from templates t
-                          where t.channel_id = target.id
-                            and t.name = s.message->'template'->>'name')) end as target
-    from sends s
-      join channels source on source.id = s.channel_id
-      left join channels target on target.id = source.fallback_channel_id
+                 ${entryValues('$2::bytea', 's.account_id', 's.contact_value')})) as "isSuppressed"
+    from sends s join ways using (request_id) left join stored using (request_id)
     where ${isGiven('s.request_id')}`,
 )
 
@@ -142,13 +165,15 @@ export interface FallbackRow {
 
 /** The order on the other channel is that in which they had theirs before. */
 const given = sqlText`
+  -- What was decided about each.
+  decided as materialized (
+    select * from json_to_recordset($1) as
+      ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text)),
   -- The sends that fall back, locked.
   chosen as materialized (
-    select s.*, f."toChannelId", f.message as "newMessage", f.reason, f."providerCode", clock_timestamp() as moved_at
-    from sends s join json_to_recordset($1) as f
-      ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text)
-      on f."requestId" = s.request_id
-    where s.request_id = any(array(select ("requestId")::uuid from json_to_recordset($1) as f ("requestId" uuid)))
+    select s.*, d."toChannelId", d.message as "newMessage", d.reason, d."providerCode", clock_timestamp() as moved_at
+    from sends s join decided d on d."requestId" = s.request_id
+    where ${isOneOf('s.request_id', 'decided')}
     order by s.request_id
     for no key update of s),
   -- As an accept on their new channels gives them.
@@ -183,7 +208,7 @@ const fallBackStatement = prepared<WakeUp>(
     events as (
       ${attemptsToEvents(
         'attempts',
-        endOf('a.over_at'),
+        eventOf('a.over_at', 'sent', {}),
         eventOf('a.moved_at', 'fell_back', {
           fromChannelId: 'a.channel_id',
           toChannelId: 'a."toChannelId"',
@@ -258,7 +283,8 @@ const stayStatement = prepared(
     failed as (
       update sends s set failure = staying.reason
       from staying
-      where s.request_id = staying."requestId" and ${isOneOf('s.request_id', 'staying')} and s.status = 'failed')
+      where s.request_id = staying."requestId" and ${isOneOf('s.request_id', 'staying')}
+        and s.status = 'failed')
     -- Of those that are reported as undelivered.
     update send_events e set fields = (e.fields::jsonb || jsonb_build_object('reason', staying.reason))::json
     from staying join sends s on s.request_id = staying."requestId"

@@ -6,7 +6,7 @@ import { attemptsToEvents, eventOf } from '../event-sql.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import { claimIsLost } from './attempt-in-row.ts'
 import { changeState, type NewState, nextInLane, theirEndpoints } from './change-state.ts'
-import type { Ended, FallBack, FallbackResult } from './fall-back.ts'
+import { type Ended, type FallBack, type FallbackResult, withFallbacks } from './fall-back.ts'
 import {
   type AppliedReceipts,
   appliedReceipts,
@@ -238,10 +238,6 @@ async function recordWithFallback(
   const withReceipts = withoutRows(outcomes, recorded)
   if (withReceipts.length > 0)
     recorded.push(...(await outcomeWithReceiptsStatement(transaction, [JSON.stringify(withReceipts)])))
-  const isRecorded = new Set(recorded.map(({ requestId }) => requestId))
-  const ended = outcomes.flatMap(({ requestId, mayFallBack }) =>
-    mayFallBack && isRecorded.has(requestId) ? [mayFallBack] : [],
-  )
-  const fallbacks = new Map((await fallBack(transaction, ended)).map((result) => [result.requestId, result]))
-  return recorded.map((row) => ({ ...row, fallback: fallbacks.get(row.requestId) }))
+  const endedOn = new Map(outcomes.map(({ requestId, mayFallBack }) => [requestId, mayFallBack]))
+  return await withFallbacks(transaction, recorded, ({ requestId }) => endedOn.get(requestId), fallBack)
 }

@@ -1,14 +1,16 @@
 import { type Command, Option } from 'commander'
 import { v7 as uuidv7 } from 'uuid'
 import {
+  type ChannelFields,
   createChannel,
-  findProvider,
+  findChannel,
   holdChannel,
   listChannels,
   resumeChannel,
   updateChannel,
 } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
+import { inChains } from '../../db/accounts/fallbacks.ts'
 import { addressIssue } from '../core/config-address.ts'
 import { describeIssue, describeIssues } from '../core/issues.ts'
 import { heldByOperator } from '../core/own-reasons.ts'
@@ -29,6 +31,13 @@ import {
   orderingOption,
   rateOption,
 } from './channel-options.ts'
+import {
+  addFallbackOptions,
+  type FallbackOptions,
+  fallbackFields,
+  fallbackWarnings,
+  hasFallbackOptions,
+} from './fallback-options.ts'
 
 export function channelCommands(program: Command, answer: Answerer): void {
   const channel = program.command('channel')
@@ -47,8 +56,7 @@ export function channelCommands(program: Command, answer: Answerer): void {
 }
 
 function createCommand(channel: Command, answer: Answerer): void {
-  channel
-    .command('create')
+  addFallbackOptions(channel.command('create'))
     .requiredOption('--account <id>', 'the account that owns the channel')
     .addOption(
       new Option('--provider <name>', 'the provider that takes its messages')
@@ -63,8 +71,9 @@ function createCommand(channel: Command, answer: Answerer): void {
     .option(...rateOption)
     .option(...maxInFlightOption)
     .option(...autoSuppressOption)
-    .action((options: ChannelOptions & { account: string; provider: ProviderName }, command: Command) =>
-      answer(command, async ({ db, setting }) => {
+    .action((options: NewChannelOptions, command: Command) =>
+      answer(command, async (context) => {
+        const { db, setting } = context
         const { provider } = options
         const accountId = await existingAccount(db, options.account)
         const id = uuidv7()
@@ -72,15 +81,16 @@ function createCommand(channel: Command, answer: Answerer): void {
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
         const { name, ordering = 'contact' } = options
         const fields = { ...fieldsOf(options), name, ...sealed, onUncertain, ordering }
-        await createChannel(db, { id, accountId, provider, ...fields })
+        const channel = { id, accountId, provider, ...fields }
+        if (!hasFallbackOptions(options)) await createChannel(db, channel)
+        else return await createWithFallback(context, channel, options)
         return { channelId: id }
       }),
     )
 }
 
 function updateCommand(channel: Command, answer: Answerer): void {
-  channel
-    .command('update')
+  addFallbackOptions(channel.command('update'))
     .argument('<channel>', "the channel's id")
     .option('--name <name>', 'a name to recognise it by', name)
     .option(
@@ -94,19 +104,62 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option(...rateOption)
     .option(...maxInFlightOption)
     .option(...autoSuppressOption)
-    .action((id: string, options: Partial<ChannelOptions>, command: Command) =>
-      answer(command, async ({ db, setting }) => {
+    .action((id: string, options: Partial<ChannelOptions> & FallbackOptions, command: Command) =>
+      answer(command, async (context) => {
+        const { db, setting } = context
         const { config } = options
-        const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
-        if (!provider) throw noChannel(id)
-        const sealed = config === undefined ? {} : seal(provider, config, id, setting)
+        const channel = canBeRecordId(id) ? await findChannel(db, id) : undefined
+        if (!channel) throw noChannel(id)
+        const sealed = config === undefined ? {} : seal(channel.provider, config, id, setting)
         const changes = { ...fieldsOf(options), ...sealed }
+        if (hasFallbackOptions(options))
+          return await updateWithFallback(context, { id: id.toLowerCase(), ...channel }, changes, options)
         if (Object.keys(changes).length === 0)
           throw new CliError('Nothing to change; see: outbound channel update --help')
         await updateChannel(db, id, changes)
         return { channelId: id }
       }),
     )
+}
+
+type NewChannelOptions = ChannelOptions & FallbackOptions & { account: string; provider: ProviderName }
+
+/** The id of a channel, and what its fallback can't send, if there is something. */
+const withWarnings = (channelId: string, warnings: readonly string[]) => ({
+  channelId,
+  ...(warnings.length > 0 && { warnings }),
+})
+
+function createWithFallback(
+  context: CliContext,
+  channel: Parameters<typeof createChannel>[1],
+  options: FallbackOptions,
+) {
+  const { id, accountId, provider, name, sealedConfig } = channel
+  return inChains(context.db, accountId, async (transaction, channels) => {
+    const fields = fallbackFields(id, options, channels)
+    await createChannel(transaction, { ...channel, ...fields })
+    const { fallbackChannelId = null } = fields
+    const chained = { channelId: id, name, provider, sealedConfig, fallbackChannelId }
+    return withWarnings(id, await fallbackWarnings(transaction, context, chained, channels))
+  })
+}
+
+function updateWithFallback(
+  context: CliContext,
+  { id, accountId }: { id: string; accountId: string },
+  changes: Partial<ChannelFields>,
+  options: FallbackOptions,
+) {
+  return inChains(context.db, accountId, async (transaction, channels) => {
+    const fields = { ...changes, ...fallbackFields(id, options, channels) }
+    await updateChannel(transaction, id, fields)
+    const channel = channels.find(({ channelId }) => channelId === id)
+    const warnings = channel
+      ? await fallbackWarnings(transaction, context, { ...channel, ...fields }, channels)
+      : []
+    return withWarnings(id, warnings)
+  })
 }
 
 function holdCommands(channel: Command, answer: Answerer): void {

@@ -11,6 +11,7 @@ import {
   type StayingRow,
 } from '../../db/delivery/fall-back.ts'
 import { decideFallback, type FallbackDecision, reasonOfStaying } from '../core/fallback.ts'
+import type { WakeUp } from '../core/send-job.ts'
 import { suppressionKey as keyFrom } from '../core/suppression.ts'
 import { channelRules } from '../platform/channel-rules.ts'
 import { logEvent } from '../platform/logger.ts'
@@ -115,11 +116,15 @@ export function noteFallback({ log, metrics }: Needs<'log' | 'metrics'>, fallbac
   logEvent(log, requestId, 'fell_back', { fromChannelId, toChannelId, reason })
 }
 
+/** The wake-ups of those that fell back. */
+export const wakeUpsOf = (ended: readonly { fallback?: FallbackResult | undefined }[]): WakeUp[] =>
+  ended.flatMap(({ fallback }) => (fallback?.result === 'fell_back' ? [fallback.wakeUp] : []))
+
 /** Logs and counts that a send failed, or what became of it instead. */
 export function noteFailure(
   runtime: Needs<'log' | 'metrics'>,
   requestId: string,
-  { reason, fallback }: { reason: string | undefined; fallback: FallbackResult | undefined },
+  { reason, fallback }: { reason: string | undefined; fallback?: FallbackResult | undefined },
 ): void {
   if (fallback) noteFallback(runtime, fallback)
   if (fallback?.result === 'fell_back') return

@@ -1,5 +1,4 @@
 import { noteReceipts } from '../../db/awaited-receipts.ts'
-import type { FallbackResult } from '../../db/delivery/fall-back.ts'
 import { isRowFault } from '../../db/errors.ts'
 import type { ReceiptEffect } from '../../db/receipt-rule.ts'
 import {
@@ -13,9 +12,8 @@ import type { ProviderRules } from '../core/provider.ts'
 import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { type Receipt, tidyReceipt } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import type { WakeUp } from '../core/send-job.ts'
 import { autoCauseOf } from '../core/suppression.ts'
-import { type FallbackSettings, faller, noteFallback } from '../fallback/fall-back.ts'
+import { type FallbackSettings, faller, noteFallback, wakeUpsOf } from '../fallback/fall-back.ts'
 import { logEvent } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
@@ -59,9 +57,7 @@ export function receiptRecorder(runtime: Recording) {
     )
     wakeEndpoints(recorded.flatMap(({ endpointsToWake }) => endpointsToWake ?? []))
     // Not awaited, because receipts don't need Redis: a worker adds missing wake-ups.
-    void wake(
-      recorded.flatMap(({ nextInLane, fallback }) => [nextInLane, wakeUpOf(fallback)].filter(isPresent)),
-    )
+    void wake([...recorded.flatMap(({ nextInLane }) => nextInLane ?? []), ...wakeUpsOf(recorded)])
     const now = new Date(clock.nowMs())
     for (const { channelId } of recorded) if (channelId !== null) lastOfChannels.note(channelId, now)
     let taken = 0
@@ -112,11 +108,6 @@ export function rowOf(
     ...(mayFallBack && { fallsBackFrom: provider }),
   }
 }
-
-const wakeUpOf = (fallback: FallbackResult | undefined) =>
-  fallback?.result === 'fell_back' ? fallback.wakeUp : undefined
-
-const isPresent = (wakeUp: WakeUp | null | undefined): wakeUp is WakeUp => wakeUp != null
 
 function note(runtime: Recording, request: Request, recorded: readonly RecordedReceipt[]): void {
   const { log, metrics } = runtime

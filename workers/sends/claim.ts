@@ -3,6 +3,7 @@ import { type Claim, type ClaimedSend, claimSends, reclaimSends } from '../../db
 import { findRefusals, type Refusal } from '../../db/delivery/refusals.ts'
 import { isRowFault } from '../../db/errors.ts'
 import { suppressionKey as keyFrom } from '../../src/core/suppression.ts'
+import type { FallbackSettings } from '../../src/fallback/fall-back.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch, type MicroBatchOptions } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
@@ -35,7 +36,7 @@ type ClaimResult = { send?: OwnSend; refusal?: Refusal }
  * isn't due yet, its wake-up is delayed until then. If its contact is suppressed, it fails.
  */
 export function claimer(
-  runtime: Needs<'db' | 'log' | 'metrics', 'API_KEY_PEPPER'>,
+  runtime: Needs<'db' | 'log' | 'metrics', FallbackSettings>,
   worker: string,
   permits: Pick<Permits, 'request'>,
 ) {

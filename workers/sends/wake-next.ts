@@ -1,3 +1,4 @@
+import type { FallbackSettings } from '../../src/fallback/fall-back.ts'
 import { logFault } from '../../src/platform/logger.ts'
 import { endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import { laneWaker } from '../../src/queue/wake-sends.ts'
@@ -14,7 +15,7 @@ import { channelBreakers } from './wake-next/breaker.ts'
  * the lane is woken then.
  */
 export function nextWaker(
-  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', RetrySettings>,
+  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', RetrySettings | FallbackSettings>,
   permits: Pick<Permits, 'grant'>,
   times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
