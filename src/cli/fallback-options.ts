@@ -38,7 +38,8 @@ export function addFallbackOptions(command: Command): Command {
 
 function causes(text: string): FallbackCause[] {
   const named = [...new Set(text.split(',').map((name) => name.trim()))]
-  if (named.every((name): name is FallbackCause => fallbackCauses.some((known) => known === name))) return named
+  if (named.every((name): name is FallbackCause => fallbackCauses.some((known) => known === name)))
+    return named
   throw new InvalidArgumentError(`Use one or more of ${fallbackCauses.join(',')}.`)
 }
 

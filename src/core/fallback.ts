@@ -87,6 +87,7 @@ export function decideFallback(
 
 /** Whether a send ended so that a fallback may help: not by the fault of its message, nor because nobody wants it any more. */
 export function causeOfEnd({ status, delivery, reason, events }: Timeline): FallbackCause | undefined {
+  if (events.some(isUnwanted)) return undefined
   if (status === 'sent')
     return delivery === 'undelivered' && !sinceFallback(events).some(({ event }) => event === 'read')
       ? 'undelivered'
@@ -101,6 +102,10 @@ export function causeOfEnd({ status, delivery, reason, events }: Timeline): Fall
     causeOfReason(reason ?? '') !== undefined || ownReasonOf(reason ?? '') === 'providerAway'
   return isOfChannel ? 'failed' : undefined
 }
+
+/** Nothing more is sent after a cancel, nor of what was erased. */
+const isUnwanted = ({ event, reason }: TimelineEvent): boolean =>
+  event === 'erased' || (event === 'uncertain' && ownReasonOf(String(reason)) === 'canceledInDoubt')
 
 function reasonToStay(
   { timeline, formerChannels, expiresAt, isSuppressed, now }: EndedSend,

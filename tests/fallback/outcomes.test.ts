@@ -47,7 +47,12 @@ test('a send that its provider refuses for its recipient goes on by the fallback
     reason: 'the contact is not on this network',
   })
   const attempt = await beginAttempt(service, requestId, 'second')
-  expect(attempt).toMatchObject({ channelId: channels[1], attempt: 2, attemptsBeforeReplay: 1, conversationId })
+  expect(attempt).toMatchObject({
+    channelId: channels[1],
+    attempt: 2,
+    attemptsBeforeReplay: 1,
+    conversationId,
+  })
   await endAttempt(service, attempt, sent)
   expect(await timelineOf(service, requestId)).toMatchObject({
     ...{ status: 'sent', channelId: channels[0], sentThrough: channels[1], providerMessageId: 'SM1' },
@@ -74,15 +79,18 @@ test.each(['provider', 'recipient', 'sender'] as const)(
 test.each([
   ['a refusal by the fault of the message', [{ ...unreachable, fault: 'message' }]],
   ['a last attempt that failed by the fault of the message', [later('message'), later('message')]],
-] as [string, AttemptOutcome[]][])('%s ends it, with the reason as without a fallback', async (_what, outcomes) => {
-  const { account } = await buildChain(service)
-  const [first = sent, ...others] = outcomes
-  const requestId = await attemptedSend(service, account, first)
-  for (const outcome of others) await next(requestId, outcome)
-  const ended = await timelineOf(service, requestId)
-  expect(ended).toMatchObject({ status: 'failed', sentThrough: null })
-  expect(ended.reason).not.toContain('fallback')
-})
+] as [string, AttemptOutcome[]][])(
+  '%s ends it, with the reason as without a fallback',
+  async (_what, outcomes) => {
+    const { account } = await buildChain(service)
+    const [first = sent, ...others] = outcomes
+    const requestId = await attemptedSend(service, account, first)
+    for (const outcome of others) await next(requestId, outcome)
+    const ended = await timelineOf(service, requestId)
+    expect(ended).toMatchObject({ status: 'failed', sentThrough: null })
+    expect(ended.reason).not.toContain('fallback')
+  },
+)
 
 test('a chain of three: each tries it once, and the last one’s failure is the end', async () => {
   const { account, channels } = await buildChain(service, 3)
@@ -91,7 +99,12 @@ test('a chain of three: each tries it once, and the last one’s failure is the 
   expect(await timelineOf(service, requestId)).toMatchObject({ sentThrough: channels[2], status: 'queued' })
   await next(requestId, unreachable)
   const ended = await timelineOf(service, requestId)
-  expect(ended).toMatchObject({ status: 'failed', channelId: channels[0], sentThrough: channels[2], attempts: 3 })
+  expect(ended).toMatchObject({
+    status: 'failed',
+    channelId: channels[0],
+    sentThrough: channels[2],
+    attempts: 3,
+  })
   expect(namesOf(ended).filter((name) => name === 'fell_back' || name === 'failed')).toEqual([
     ...['fell_back', 'fell_back', 'failed'],
   ])
@@ -132,7 +145,10 @@ test('later than --fallback-within after its accept, and on causes that are not 
   const old = await accept(service, account, textBody())
   await loseWakeUp(service, old)
   const attempt = await beginAttempt(service, old, 'late')
-  await db.update(sends).set({ acceptedAt: new Date(Date.now() - 61_000) }).where(eq(sends.requestId, old))
+  await db
+    .update(sends)
+    .set({ acceptedAt: new Date(Date.now() - 61_000) })
+    .where(eq(sends.requestId, old))
   await endAttempt(service, attempt, unreachable)
   expect(await timelineOf(service, old)).toMatchObject({
     ...{ status: 'failed', sentThrough: null },
@@ -223,7 +239,10 @@ test('its expiry on the fallback counts from its accept too; one that has expire
   const old = await accept(service, account, textBody())
   await loseWakeUp(service, old)
   const attempt = await beginAttempt(service, old, 'late')
-  await db.update(sends).set({ acceptedAt: new Date(Date.now() - 6000) }).where(eq(sends.requestId, old))
+  await db
+    .update(sends)
+    .set({ acceptedAt: new Date(Date.now() - 6000) })
+    .where(eq(sends.requestId, old))
   await endAttempt(service, attempt, unreachable)
   expect(await timelineOf(service, old)).toMatchObject({
     ...{ status: 'failed', sentThrough: null },
