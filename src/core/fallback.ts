@@ -27,6 +27,22 @@ export interface FallbackRule {
   withinSeconds: number | null
 }
 
+/** A channel's fallback as its account sees it, among its other fields: nothing if it has none. */
+export function shownFallback({
+  fallbackChannelId: channelId,
+  fallbackOn,
+  fallbackWithinSeconds,
+}: {
+  fallbackChannelId: string | null
+  fallbackOn: readonly FallbackCause[] | null
+  fallbackWithinSeconds: number | null
+}) {
+  if (channelId === null) return {}
+  const on = fallbackOn ?? fallbackCauses
+  const withinSeconds = fallbackWithinSeconds ?? defaultFallbackWithinSeconds
+  return { fallback: { channelId, on, withinSeconds } }
+}
+
 /** The channel that would send it. */
 export interface FallbackTarget {
   channelId: string

@@ -8,6 +8,7 @@ import {
 } from '../../../db/accounts/own-channels.ts'
 import { accountLists } from '../../core/account-lists.ts'
 import { channelStatus } from '../../core/channel-status.ts'
+import { shownFallback } from '../../core/fallback.ts'
 import { providerRules } from '../../core/providers/index.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { channelRules } from '../../platform/channel-rules.ts'
@@ -86,6 +87,7 @@ function channelShower(runtime: ChannelNeeds) {
   return (channel: OwnChannel) => {
     const { channelId, name, provider } = channel
     const { contactTypes, messageTypes } = rulesOf(channel)
-    return { channelId, name, provider, contactTypes, messageTypes, ...channelStatus(channel) }
+    const state = { ...channelStatus(channel), ...shownFallback(channel) }
+    return { channelId, name, provider, contactTypes, messageTypes, ...state }
   }
 }
