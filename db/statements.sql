@@ -1044,7 +1044,8 @@ ways as (
   where s.request_id = any((select $1::uuid[])::uuid[])),
 -- Their events.
 stored as (
-  select e.request_id, json_agg(json_build_object('at', e.at, 'event', e.event, 'fields', e.fields) order by e.id) as events
+  select e.request_id,
+         json_agg(json_build_object('at', e.at, 'event', e.event, 'fields', e.fields) order by e.id) as events
   from send_events e
   where e.request_id = any((select $1::uuid[])::uuid[])
   group by e.request_id)
@@ -1065,7 +1066,8 @@ select s.request_id as "requestId", s.status as "status",
   s.send_at as "sendAt", s.reference as "reference",
   case when s.former_channels is not null then s.channel_id end as "sentThrough",
        s.message, s.former_channels as "formerChannels", s.channel_id as "presentChannelId",
-       s.expires_at as "expiresAt", clock_timestamp() as now, case when s.overflow then s.channel_id end as "overflowOf",
+       s.expires_at as "expiresAt", clock_timestamp() as now,
+       case when s.overflow then s.channel_id end as "overflowOf",
        ways."toProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
        coalesce(stored.events, '[]') as "storedEvents",
        exists (
@@ -1095,7 +1097,8 @@ where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($
 select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
        s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
        s.channel_id as "channelId", channels.provider, channels.sealed_config as "sealedConfig",
-       channels.on_uncertain as "onUncertain", (s.conversation_id is not null) as "mayHaveCalled"
+       channels.on_uncertain as "onUncertain", channels.fallback_channel_id is not null as "hasFallback",
+       (s.conversation_id is not null) as "mayHaveCalled"
 from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
 where s.finished_at is null and s.status = 'sending'
   and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
@@ -3078,6 +3081,8 @@ permit as (
          or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
         as is_needed) limited)
 select request_id as "requestId", s.is_suppressed as "isSuppressed",
+       channels.id as "channelId",
+       case when channels.fallback_channel_id is not null then channels.provider end as "fallsBackFrom",
        s.finished_at is not null or (s.status = 'queued' and coalesce((
            select true from sends earlier
            where earlier.lane = s.lane and earlier.seq < s.seq
@@ -3683,7 +3688,9 @@ scheduled as (
   select s.request_id, 'scheduled', s.account_id, s.channel_id, s.contact_value
   from (select distinct account_id from chosen where contact_value is null) c cross join lateral (
     select * from scheduled_sends where scheduled_sends.account_id = c.account_id offset 0) s)
-select s.request_id as "requestId", s.status
+select s.request_id as "requestId", s.status, s.channel_id as "channelId",
+       (select provider from channels
+        where id = s.channel_id and fallback_channel_id is not null) as "fallsBackFrom"
 from (select * from of_contacts union all select * from of_accounts union all select * from scheduled) s
 where (case when (select exists (select from suppressions)) then
       (select e.cause from suppressions e

@@ -108,7 +108,11 @@ export async function findChannel(db: Database, id: string) {
   return channel
 }
 
-export async function updateChannel(db: Database | Transaction, id: string, fields: Partial<ChannelFields>): Promise<void> {
+export async function updateChannel(
+  db: Database | Transaction,
+  id: string,
+  fields: Partial<ChannelFields>,
+): Promise<void> {
   // A new rate takes effect at once, not after the calls that were scheduled by the old one.
   const anew = 'rateCalls' in fields ? { nextCallAt: null } : {}
   await db

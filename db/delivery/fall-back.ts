@@ -97,13 +97,15 @@ const findStatement = prepared<CandidateRow>(
       where ${isGiven('s.request_id')}),
     -- Their events.
     stored as (
-      select e.request_id, json_agg(json_build_object('at', e.at, 'event', e.event, 'fields', e.fields) order by e.id) as events
+      select e.request_id,
+             json_agg(json_build_object('at', e.at, 'event', e.event, 'fields', e.fields) order by e.id) as events
       from send_events e
       where ${isGiven('e.request_id')}
       group by e.request_id)
     select ${recordOfSend},
            s.message, s.former_channels as "formerChannels", s.channel_id as "presentChannelId",
-           s.expires_at as "expiresAt", clock_timestamp() as now, ${overflowOf('s')} as "overflowOf",
+           s.expires_at as "expiresAt", clock_timestamp() as now,
+           ${overflowOf('s')} as "overflowOf",
            ways."toProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
            coalesce(stored.events, '[]') as "storedEvents",
            exists (

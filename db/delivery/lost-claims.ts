@@ -45,7 +45,8 @@ const findStatement = prepared<LostClaim>(
     select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
            s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
            s.channel_id as "channelId", channels.provider, channels.sealed_config as "sealedConfig",
-           channels.on_uncertain as "onUncertain", channels.fallback_channel_id is not null as "hasFallback", ${mayHaveCalled} as "mayHaveCalled"
+           channels.on_uncertain as "onUncertain", channels.fallback_channel_id is not null as "hasFallback",
+           ${mayHaveCalled} as "mayHaveCalled"
     from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
     where s.finished_at is null and s.status = 'sending'
       and ${isOrphaned(ofSend)}

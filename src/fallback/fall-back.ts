@@ -14,7 +14,7 @@ import { decideFallback, type FallbackDecision, reasonOfStaying } from '../core/
 import type { WakeUp } from '../core/send-job.ts'
 import { suppressionKey as keyFrom } from '../core/suppression.ts'
 import { channelRules } from '../platform/channel-rules.ts'
-import { logEvent } from '../platform/logger.ts'
+import { logEvent, logFault } from '../platform/logger.ts'
 import { noteEnd } from '../platform/send-end.ts'
 import type { Needs } from '../runtime.ts'
 
@@ -43,9 +43,19 @@ export function faller(runtime: Needs<'log', FallbackSettings>): FallBack {
   const decide = (ended: Ended, candidate: FallbackCandidate): Decided[] => {
     const { send, rule, target } = candidate
     if (!target) return []
-    const rules = rulesOf(target)
-    const decision = decideFallback({ ...send, hasPublicUrl }, rule, { ...target, rules })
+    const ofTarget = { ...target, rules: rulesOf(target) }
+    const decision = decideSafely(() => decideFallback({ ...send, hasPublicUrl }, rule, ofTarget), ended)
     return [{ ended, candidate: { ...candidate, target }, decision }]
+  }
+
+  /** A fault of one must not keep the ends of others from being recorded. */
+  const decideSafely = (decideOne: () => FallbackDecision, { requestId }: Ended): FallbackDecision => {
+    try {
+      return decideOne()
+    } catch (error) {
+      logFault(runtime.log, 'fallback_fault', error, { requestId })
+      return { result: 'not_carried', why: 'it could not be decided; see fallback_fault in the log' }
+    }
   }
 
   return async (transaction, ended) => {

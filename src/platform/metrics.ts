@@ -143,6 +143,13 @@ function endMetrics({ counter }: Definitions) {
       'Sends that ended. One that ends again, after a replay, by a late outcome or by a receipt, counts again.',
       'status',
     ),
+    fallbacks: counter(
+      'outbound_fallbacks_total',
+      'Sends that ended on a channel with a fallback, by the providers of both channels and by what became of them.',
+      'from',
+      'to',
+      'result',
+    ),
   }
 }
 
@@ -205,13 +212,6 @@ function deliveryMetrics({ counter, histogram }: Definitions) {
     ),
     retries: counter('outbound_retries_total', 'Attempts after which another one was scheduled.'),
     lostClaims: counter('outbound_lost_claims_total', 'Attempts whose worker was lost.'),
-    fallbacks: counter(
-      'outbound_fallbacks_total',
-      'Sends that ended on a channel with a fallback, by the providers of both channels and by what became of them.',
-      'from',
-      'to',
-      'result',
-    ),
     suppressed: counter(
       'outbound_suppressed_total',
       'Sends that failed because their contact is suppressed, by cause.',

@@ -86,7 +86,7 @@ test('what the fallback can’t send is listed as a warning, and set all the sam
   await setTemplate(db, {
     channelId: sms,
     name: 'hello',
-    definition: { contentSid: 'HX1', variables: { 1: 'first' } },
+    definition: { contentSid: `HX${'1'.repeat(32)}`, variables: { 1: 'first' } },
   })
   const { answer } = await update(first, '--fallback', sms)
   const takes = (what: string) =>
