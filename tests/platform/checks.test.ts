@@ -112,6 +112,19 @@ const cases: { name: string; refused: string[]; allowed: string[] }[] = [
     allowed: [channel('breaker_openings = 1')],
   },
   {
+    name: 'channels_fallback',
+    refused: [
+      channel('fallback_channel_id = id'),
+      channel('fallback_channel_id = uuidv7(), fallback_within_seconds = 0'),
+      channel(`fallback_on = '{failed}'`),
+      channel('fallback_within_seconds = 60'),
+    ],
+    allowed: [
+      channel('fallback_channel_id = uuidv7()'),
+      channel(`fallback_channel_id = uuidv7(), fallback_on = '{failed}', fallback_within_seconds = 60`),
+    ],
+  },
+  {
     name: 'conversations_closed',
     refused: [conversation('null', 'uuidv7()')],
     allowed: [conversation('null', 'null'), conversation('now()', 'null'), conversation('now()', 'uuidv7()')],
