@@ -392,8 +392,7 @@ candidates as materialized (
   for no key update skip locked),
 -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
 claimable as materialized (
-  select s.request_id, s.account_id, s.contact_type, s.contact_value, s.worker is null as is_unclaimed,
-         open.id as open_id,
+  select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
          ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
          s.conversation_id is null and not s.close_conversation and open.id is null as opens
   from candidates s join channels on channels.id = s.channel_id
@@ -444,7 +443,7 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
    or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
   s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
-  claimable.is_unclaimed as "isUnclaimed", channels.fallback_channel_id is not null as "hasFallback",
+  s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
   case when channels.rate_calls is not null then
     (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000
      from permits p where p.request_id = s.request_id) end as "callInMs",
@@ -2239,8 +2238,7 @@ candidates as materialized (
   for no key update ),
 -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
 claimable as materialized (
-  select s.request_id, s.account_id, s.contact_type, s.contact_value, s.worker is null as is_unclaimed,
-         open.id as open_id,
+  select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
          ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
          s.conversation_id is null and not s.close_conversation and open.id is null as opens
   from candidates s join channels on channels.id = s.channel_id
@@ -2291,7 +2289,7 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
    or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
   s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
-  claimable.is_unclaimed as "isUnclaimed", channels.fallback_channel_id is not null as "hasFallback",
+  s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
   case when channels.rate_calls is not null then
     (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000
      from permits p where p.request_id = s.request_id) end as "callInMs",

@@ -38,8 +38,8 @@ export interface ClaimedSend {
   isOverflow: boolean
   /** Whether it is the probe of an open circuit breaker. */
   isProbe: boolean
-  /** Whether it was never claimed since its accept or its last replay. */
-  isUnclaimed: boolean
+  /** Whether it ever fell back. */
+  fellBack: boolean
   /** Whether its channel has a fallback. */
   hasFallback: boolean
   /** With a rate: the time until the call, and until it is too late for the call. */
@@ -75,8 +75,7 @@ const claim = (lock: string) => sqlText`
     for no key update ${lock}),
   -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
   claimable as materialized (
-    select s.request_id, s.account_id, s.contact_type, s.contact_value, s.worker is null as is_unclaimed,
-           open.id as open_id,
+    select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
            ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
            s.conversation_id is null and not s.close_conversation and open.id is null as opens
     from candidates s join channels on channels.id = s.channel_id
@@ -112,7 +111,7 @@ const claim = (lock: string) => sqlText`
     extract(epoch from s.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
     ${isLimited()} as "isLimited",
     s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
-    claimable.is_unclaimed as "isUnclaimed", channels.fallback_channel_id is not null as "hasFallback",
+    s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
     ${untilMs('call_at')} as "callInMs",
     ${untilMs('valid_until')} as "tooLateInMs"`
 

@@ -211,7 +211,9 @@ async function olderDatabase(
     alter table sends drop column reference, drop column send_at;
     drop index sends_of_account;
     drop table callbacks, endpoints, suppressions, suppression_checks;
-    alter table channels drop column auto_suppress;
+    alter table channels drop column auto_suppress, drop column fallback_channel_id, drop column fallback_on,
+      drop column fallback_within_seconds;
+    alter table sends alter column seq set generated always, drop column former_channels;
     alter table sends drop column change_number`)
   return { databaseUrl, client }
 }

@@ -31,7 +31,7 @@ export function buildEnteredSend(
     isLimited: false,
     isOverflow: false,
     isProbe: false,
-    isUnclaimed: true,
+    fellBack: false,
     hasFallback: false,
     callInMs: null,
     tooLateInMs: null,

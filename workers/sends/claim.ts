@@ -112,6 +112,7 @@ function afterRefusal({ dueInMs, wakesLaneHead }: Refusal): NextWakeUp {
 }
 
 /** The worker logs `replayed`, because the CLI, which replays sends, doesn't write to the service's log. */
-function isFirstSinceReplay({ attemptsBeforeReplay, isUnclaimed }: ClaimedSend): boolean {
-  return attemptsBeforeReplay > 0 && isUnclaimed
+function isFirstSinceReplay({ attempt, attemptsBeforeReplay, fellBack }: ClaimedSend): boolean {
+  // A fallback begins a new series of attempts as a replay does.
+  return attemptsBeforeReplay > 0 && attempt === attemptsBeforeReplay + 1 && !fellBack
 }

@@ -3,7 +3,7 @@ import { causeOfEnd, reasonOfStaying, sinceFallback } from '../../../src/core/fa
 import { chainIssue } from '../../../src/core/fallback-chain.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
 import { causeOfReason, suppressedReasons } from '../../../src/core/suppression.ts'
-import { buildTimeline, type SendRecord, type StoredEvent } from '../../../src/core/timeline.ts'
+import { type AttemptRecord, buildTimeline, type SendRecord, type StoredEvent } from '../../../src/core/timeline.ts'
 import { queuedRecord } from '../../support/send-record.ts'
 
 const at = new Date('2026-11-25T14:02:00Z')
@@ -21,10 +21,12 @@ test.each([
 })
 
 test('a provider’s text that reads like one of ours doesn’t count for it: the fault of the attempt does', () => {
-  const attemptRecord = {
-    ...{ attempt: 1, outcome: 'rejected', durationMs: 1, providerStatus: 400, providerCode: null },
-    ...{ providerMessageId: null, fault: 'recipient', reason: ownReasons.expired },
-  } as const
+  const attemptRecord: AttemptRecord = {
+    ...{ attempt: 1, durationMs: 1, providerStatus: 400, providerCode: null, providerMessageId: null },
+    outcome: 'rejected',
+    fault: 'recipient',
+    reason: ownReasons.expired,
+  }
   const send = {
     status: 'failed',
     failure: ownReasons.expired,
