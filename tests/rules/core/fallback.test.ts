@@ -3,7 +3,12 @@ import { causeOfEnd, reasonOfStaying, sinceFallback } from '../../../src/core/fa
 import { chainIssue } from '../../../src/core/fallback-chain.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
 import { causeOfReason, suppressedReasons } from '../../../src/core/suppression.ts'
-import { type AttemptRecord, buildTimeline, type SendRecord, type StoredEvent } from '../../../src/core/timeline.ts'
+import {
+  type AttemptRecord,
+  buildTimeline,
+  type SendRecord,
+  type StoredEvent,
+} from '../../../src/core/timeline.ts'
 import { queuedRecord } from '../../support/send-record.ts'
 
 const at = new Date('2026-11-25T14:02:00Z')
