@@ -36,6 +36,10 @@ export const channelChecks = [
   check('channels_rate', sql`(rate_calls is null) = (rate_seconds is null)`),
   check('channels_limits', sql`least(rate_calls, rate_seconds, max_in_flight, expire_after_seconds) > 0`),
   check('channels_breaker', sql`breaker_openings >= 0`),
+  check(
+    'channels_fallback',
+    sql`fallback_channel_id is distinct from id and coalesce(fallback_within_seconds, 1) > 0 and (fallback_channel_id is not null or num_nonnulls(fallback_on, fallback_within_seconds) = 0)`,
+  ),
 ]
 
 export const conversationChecks = [

@@ -37,12 +37,15 @@ export const rankOf = (state: string) => {
 
 /**
  * SQL of what recognises a repeat of a receipt of a send `s`: its word, code and message id. Without an id, receipts of the message
- * that was sent before a replay must not hide those of the next one.
+ * that was sent before a replay, or by a former channel, must not hide those of the next one.
  */
 export const receiptKey = (fields: string) => sqlText`
   left(md5(json_build_array(
     ${fields}->>'providerStatus', ${fields}->>'providerCode',
-    coalesce(${fields}->>'providerMessageId', s.attempts_before_replay::text))::text), 12)`
+    coalesce(${fields}->>'providerMessageId',
+             case when not s.is_former then s.attempts_before_replay::text
+                  when s.its_channel_id = s.former_channels[1] then '0'
+                  else s.its_channel_id::text end))::text), 12)`
 
 /**
  * SQL of CTEs that decide what receipts change. The last two are `effects`, with what becomes of each receipt, and `changes`, with

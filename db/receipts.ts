@@ -8,7 +8,9 @@ import { endpointsToWake, receiptChanges } from './callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from './client.ts'
 import { attemptInRow } from './delivery/attempt-in-row.ts'
 import { changeState, nextInLane } from './delivery/change-state.ts'
+import { type FallBack, type FallbackResult, withFallbacks } from './delivery/fall-back.ts'
 import { attemptsToEvents, endOf } from './event-sql.ts'
+import { isOrWasOf, theOneOf } from './posted-channel.ts'
 import {
   anyReceipt,
   arrival,
@@ -35,6 +37,8 @@ export interface ReceiptRow {
   fields: EventFields['receipt']
   /** Why its contact is suppressed. */
   suppresses: AutoCause | null
+  /** Only if the channel has a fallback for sends that it reports as undelivered. */
+  fallsBackFrom?: ProviderName | undefined
 }
 
 /**
@@ -47,7 +51,7 @@ export interface RecordedReceipt {
   /** Its place among the given ones, from 0. */
   ord: number
   result: ReceiptResult
-  /** The send's; null if there is no such send. */
+  /** The one of the send's channels that it is about; null if there is no such send. */
   channelId: string | null
   /** Null if it isn't in the timeline, or not yet. */
   effect: ReceiptEffect | null
@@ -57,6 +61,8 @@ export interface RecordedReceipt {
   nextInLane: WakeUp | null
   /** The endpoints that get callbacks for changes by any of the receipts, and may be called now; in the row of the first one found. */
   endpointsToWake: string[] | null
+  /** What became of the send, if it is undelivered since this receipt and its channel has a fallback. */
+  fallback?: FallbackResult | undefined
 }
 
 /**
@@ -74,24 +80,32 @@ const recordStatement = prepared<RecordedReceipt>(
         (ord int, "requestId" uuid, "channelIds" uuid[], kind text, fields json)),
     -- Each with its send, locked in the order of ids. One look-up for each: the planner doesn't know how many there are.
     locked as materialized (
-      select g.ord, g.kind, g.fields, s.*
+      select g.ord, g.kind, g.fields, s.*,
+             ${theOneOf('g."channelIds"')} as its_channel_id,
+             not (s.channel_id = any(g."channelIds")) as is_former
       from (select * from given order by "requestId") g cross join lateral (
         select * from sends s
-        where s.request_id = g."requestId" and s.channel_id = any(g."channelIds")
+        where s.request_id = g."requestId" and ${isOrWasOf('g."channelIds"')}
         for no key update) s),
     -- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
     moment as materialized (
       select clock_timestamp() as at from (select count(*) from locked) counted),
-    -- What the decision needs. Of an erased send, redacted fields are recorded; keys are of the given ones, as before.
+    -- What the decision needs. A channel that had the send before can only report that its contact has got it, and that
+    -- counts only while the send waits for an attempt on another one. Of an erased send, redacted fields are recorded; keys
+    -- are of the given ones, as before.
     received as materialized (
-      select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
+      select s.ord, s.kind, known.fields, s.request_id, s.channel_id, s.former_channels,
+             s.its_channel_id, s.is_former, moment.at,
              s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
              s.counted_as, s.delivery, s.delivery_at, s.provider_message_id as known_id,
              ${receiptKey('s.fields')} as key,
              coalesce(s.receipt_keys, '{}')
                || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
-             s.status = 'sending' as is_pending, s.status = 'sent' as was_sent,
-             case when s.status in ('sending', 'sent', 'uncertain')
+             s.status = 'sending' and not s.is_former as is_pending,
+             s.status = 'sent' and not s.is_former as was_sent,
+             case when s.is_former and s.status = 'queued' and s.attempt > 0 then ${arrival}
+                  when s.is_former then ${noReceipt}
+                  when s.status in ('sending', 'sent', 'uncertain')
                        or s.status = 'queued' and s.attempt > s.attempts_before_replay
                   then ${anyReceipt}
                   when s.status = 'failed' then ${arrival}
@@ -135,6 +149,12 @@ const recordStatement = prepared<RecordedReceipt>(
         providerMessageId: 'case when c.confirmed then coalesce(c.known_id, c.new_id) else c.known_id end',
         delivery: 'coalesce(c.new_state, c.delivery)',
         deliveryAt: 'case when c.new_state is not null then c.at else c.delivery_at end',
+        // The contact has it from the former channel, so that one has it again.
+        channelId: 'case when c.confirmed then c.its_channel_id else c.channel_id end',
+        formerChannels: sqlText`
+          case when c.confirmed and c.is_former
+               then c.former_channels || c.channel_id
+               else c.former_channels end`,
         receiptKeys: newKeys,
       },
       from: 'changes c',
@@ -161,7 +181,7 @@ const recordStatement = prepared<RecordedReceipt>(
              ${nextInLane('w')}
       from written w
       where w.ends_now)
-    select r.ord, r.channel_id as "channelId",
+    select r.ord, r.its_channel_id as "channelId",
            case when r.sent_by is null then 'unexpected'
                 when not r.is_new then 'duplicate'
                 when r.number > ${maxReceipts} then 'over_cap'
@@ -196,22 +216,74 @@ const notFound: Omit<RecordedReceipt, 'ord' | 'result'> = {
   endpointsToWake: null,
 }
 
-/** Records receipts, all or none of them, with the suppressions that follow from them. A repeat of a receipt suppresses nobody again. */
+/**
+ * Records receipts, all or none of them, with the suppressions and the fallbacks that follow from them. A repeat of a receipt
+ * suppresses nobody again.
+ */
 export async function recordReceipts(
   db: Database,
   receipts: readonly ReceiptRow[],
+  fallBack: FallBack = async () => [],
 ): Promise<RecordedReceipt[]> {
-  if (receipts.every(({ suppresses }) => !suppresses)) return await recordOnly(db, receipts)
+  const isAlone = ({ suppresses, fallsBackFrom }: ReceiptRow) => !suppresses && !fallsBackFrom
+  const parts = byChannel(receipts)
+  if (parts.length < 2 && receipts.every(isAlone)) return await recordOnly(db, receipts)
   return await inTransaction(db, async (transaction) => {
-    const recorded = await recordOnly(transaction, receipts)
-    const suppressing = receipts.flatMap(({ suppresses: cause, ...receipt }, ord) => {
-      if (!cause || !isNew(recorded[ord]?.result)) return []
-      const { requestId, channelIds, fields } = receipt
-      return { id: uuidv7(), requestId, channelIds, cause, reason: fields.reason ?? null }
-    })
-    if (suppressing.length > 0) await suppressContacts(transaction, suppressing)
-    return recorded
+    const recorded = await recordParts(transaction, receipts, parts)
+    await suppress(transaction, receipts, recorded)
+    const rows = recorded.map((row, ord) => ({ ...row, requestId: receipts[ord]?.requestId ?? '' }))
+    const endedOn = ({ ord, requestId, channelId, effect }: (typeof rows)[number]) => {
+      const provider = receipts[ord]?.fallsBackFrom
+      const isUndelivered = effect?.event === 'undelivered' && effect.isRaised
+      return provider && isUndelivered && channelId !== null ? { requestId, channelId, provider } : undefined
+    }
+    return await withFallbacks(transaction, rows, endedOn, fallBack)
   })
+}
+
+async function suppress(
+  transaction: Transaction,
+  receipts: readonly ReceiptRow[],
+  recorded: readonly RecordedReceipt[],
+): Promise<void> {
+  const suppressing = receipts.flatMap(({ suppresses: cause, ...receipt }, ord) => {
+    if (!cause || !isNew(recorded[ord]?.result)) return []
+    const { requestId, channelIds, fields } = receipt
+    return { id: uuidv7(), requestId, channelIds, cause, reason: fields.reason ?? null }
+  })
+  if (suppressing.length > 0) await suppressContacts(transaction, suppressing)
+}
+
+/** The places of receipts, so that no part has those of several channels about one send: they are decided one after the other. */
+function byChannel(receipts: readonly ReceiptRow[]): number[][] {
+  const parts: number[][] = []
+  const seen = new Map<string, { channels: string; part: number }>()
+  for (const [ord, { requestId, channelIds }] of receipts.entries()) {
+    const channels = channelIds.join()
+    const last = seen.get(requestId)
+    const part = last ? last.part + (last.channels === channels ? 0 : 1) : 0
+    seen.set(requestId, { channels, part })
+    parts[part] ??= []
+    parts[part].push(ord)
+  }
+  return parts
+}
+
+async function recordParts(
+  transaction: Transaction,
+  receipts: readonly ReceiptRow[],
+  parts: readonly number[][],
+): Promise<RecordedReceipt[]> {
+  if (parts.length < 2) return await recordOnly(transaction, receipts)
+  const recorded: RecordedReceipt[] = []
+  for (const ords of parts) {
+    const ofPart = ords.flatMap((ord) => receipts[ord] ?? [])
+    for (const [index, row] of (await recordOnly(transaction, ofPart)).entries()) {
+      const ord = ords[index] ?? 0
+      recorded[ord] = { ...row, ord }
+    }
+  }
+  return recorded
 }
 
 export const isNew = (result: ReceiptResult | undefined): boolean =>
@@ -254,13 +326,15 @@ export interface ReceivingChannel {
   accountId: string
   provider: ProviderName
   sealedConfig: string
+  hasFallback: boolean
 }
 
 const channelsStatement = prepared<ReceivingChannel>(
   'receiving_channels',
   'Finds the channels that receipts are addressed to.',
   sqlText`
-    select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig"
+    select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig",
+           fallback_channel_id is not null as "hasFallback"
     from channels where ${isGiven('id')} and deleted_at is null`,
 )
 
@@ -276,14 +350,15 @@ export function findReceivingChannels(
 export interface ChannelOfSend {
   requestId: string
   accountId: string
-  channelId: string
+  /** The one that has it now, then those that had it before. */
+  channelIds: string[]
 }
 
 const channelsOfSendsStatement = prepared<ChannelOfSend>(
   'channels_of_sends',
   'Finds the channels of the sends that receipts are about.',
   sqlText`
-    select request_id as "requestId", account_id as "accountId", channel_id as "channelId"
+    select request_id as "requestId", account_id as "accountId", channel_id || former_channels as "channelIds"
     from sends where ${isGiven('request_id')}`,
 )
 

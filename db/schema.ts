@@ -20,6 +20,7 @@ import type { AuditAction, AuditDetail } from '../src/core/audit.ts'
 import type { CallbackType, SendChange } from '../src/core/callback.ts'
 import type { CallbackTry } from '../src/core/callback-outcome.ts'
 import type { ContactType } from '../src/core/contact.ts'
+import type { FallbackCause } from '../src/core/fallback.ts'
 import type { Ordering } from '../src/core/lane.ts'
 import type { Message, MessageType } from '../src/core/message.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
@@ -74,7 +75,7 @@ export const channels = pgTable(
     name: text('name').notNull(),
     /** Sealed by `sealConfig`. */
     sealedConfig: text('sealed_config').notNull(),
-    /** What of it may be shown (src/core/shown-config.ts). Null if it was set before migration 0025. */
+    /** What of it may be shown (src/core/shown-config.ts). Null if it was set before migration 0026. */
     shownConfig: json('shown_config').$type<ShownConfig>(),
     onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
     ordering: text('ordering').$type<Ordering>().notNull().default('contact'),
@@ -106,6 +107,12 @@ export const channels = pgTable(
     awaitsReceiptSince: moment('awaits_receipt_since'),
     /** The causes for which its contacts are suppressed by themselves; null for all. */
     autoSuppress: text('auto_suppress').array().$type<AutoCause[]>(),
+    /** The channel by which its sends go on that this one can't deliver; null for none. */
+    fallbackChannelId: uuid('fallback_channel_id'),
+    /** On what they do; null for all of `fallbackCauses`. */
+    fallbackOn: text('fallback_on').array().$type<FallbackCause[]>(),
+    /** How long after their accept; null for `defaultFallbackWithinSeconds`. */
+    fallbackWithinSeconds: integer('fallback_within_seconds'),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When it was deleted. The row stays for its sends. It is also held, so that none of them is claimed. */
     deletedAt: moment('deleted_at'),
@@ -194,10 +201,16 @@ export const sends = pgTable(
   'sends',
   {
     requestId: uuid('request_id').primaryKey(),
-    /** The order of acceptance. */
-    seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
+    /** The order of acceptance; of a send that fell back, that of its arrival on its channel. */
+    seq: bigint('seq', { mode: 'bigint' }).notNull().generatedByDefaultAsIdentity(),
     accountId: uuid('account_id').notNull(),
+    /** The channel that has it now. */
     channelId: uuid('channel_id').notNull(),
+    /**
+     * The channels that had it before, the first one that of the request; null if it never fell back. `postedChannel` and
+     * `sentThrough` of db/posted-channel.ts are what clients see.
+     */
+    formerChannels: uuid('former_channels').array(),
     contactType: text('contact_type').$type<ContactType>().notNull(),
     contactValue: text('contact_value').notNull(),
     contactName: text('contact_name'),
@@ -221,7 +234,7 @@ export const sends = pgTable(
     expiresAt: moment('expires_at'),
     /** Attempts begun so far. */
     attempt: integer('attempt').notNull().default(0),
-    /** Those of them before the last replay, which starts a new series of retries. */
+    /** Those of them before the last replay or fallback, which starts a new series of retries. */
     attemptsBeforeReplay: integer('attempts_before_replay').notNull().default(0),
     /** How many workers were lost while processing it, since its last replay. */
     losses: integer('losses').notNull().default(0),

@@ -326,9 +326,11 @@ ended as (
                     or e.event = 'attempt_finished' and e.fields->>'outcome' in ('uncertain', 'sent'))
                and not exists (
                  select from send_events later
-                 where later.request_id = e.request_id and later.id > e.id and later.event = 'attempt_finished'
-                   and later.fields->>'attempt' = e.fields->>'attempt'
-                   and later.fields->>'outcome' not in ('uncertain', 'sent')))
+                 where later.request_id = e.request_id and later.id > e.id
+                   and (later.event = 'attempt_finished'
+                        and later.fields->>'attempt' = e.fields->>'attempt'
+                        and later.fields->>'outcome' not in ('uncertain', 'sent')
+                        or later.event = 'fell_back')))
               then 'uncertain' else 'canceled' end as status
   from sends s where s.request_id = any((select $1::uuid[])::uuid[])),
 -- The sends' next states, numbered.
@@ -349,7 +351,7 @@ written as (
   where s.request_id = ended.request_id and s.request_id = any((select $1::uuid[])::uuid[]) and s.status = 'queued'
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, ended.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, ended.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -373,7 +375,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4)
@@ -458,7 +460,7 @@ cross join lateral (
 where c.id = any((select $1::uuid[])::uuid[]);
 
 -- channels_of_sends: Finds the channels of the sends that receipts are about.
-select request_id as "requestId", account_id as "accountId", channel_id as "channelId"
+select request_id as "requestId", account_id as "accountId", channel_id || former_channels as "channelIds"
 from sends where request_id = any((select $1::uuid[])::uuid[]);
 
 -- check_account: Lets a worker compare all waiting sends of an account with its entries.
@@ -496,7 +498,8 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
          select json_agg(json_build_object(
                   'type', c.type, 'at', to_char(c.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
                   'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
-                  'channelId', s.channel_id, 'messageType', s.message_type, 'reference', s.reference,
+                  'channelId', coalesce(s.former_channels[1], s.channel_id),
+                  'messageType', s.message_type, 'reference', s.reference,
                   'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
                   'providerAt', c.provider_at, 'providerCode', c.provider_code,
                   'status', c.status, 'delivery', c.delivery, 'tried', c.tried,
@@ -597,6 +600,7 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
    or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
   s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+  s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
   case when channels.rate_calls is not null then
     (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000
      from permits p where p.request_id = s.request_id) end as "callInMs",
@@ -608,6 +612,21 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
 update channels set breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
 where id = $1 and breaker_open_until is not null
 returning id;
+
+-- contact_of_conversation: Reads the contact of a conversation, to whom a page links.
+select account_id as "accountId", contact_type as type, contact_value as value
+from conversations where id = $1 and true;
+
+-- contact_of_send: Reads the contact of a send, to whom its page links.
+select account_id as "accountId", contact_type as type, contact_value as value
+from sends where request_id = $1 and true
+union all
+select account_id as "accountId", contact_type as type, contact_value as value
+from scheduled_sends where request_id = $1 and true;
+
+-- contact_of_suppression: Reads the contact of a suppression, to whom a page links.
+select account_id as "accountId", contact_type as type, contact_value as value
+from suppressions where id = $1 and erased_at is null;
 
 -- counted_since: Finds when counting began.
 select since from counted_since;
@@ -788,6 +807,12 @@ select array_agg(id) as ids from (
   order by due_at limit 100
   for update skip locked) due;
 
+-- end_of_suppressions: Finds the last entry that page_of_suppressions looks at.
+-- $1: the account; $2: before this entry; $3: how many are looked at.
+select id as "suppressionId" from suppressions
+where account_id = $1 and id < $2
+order by id desc offset (select $3::int - 1) limit 1;
+
 -- end_session: Ends a session.
 delete from person_sessions where token_hash = $1;
 
@@ -943,7 +968,7 @@ written as (
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -968,7 +993,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4)
@@ -1027,7 +1052,7 @@ written as (
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -1052,7 +1077,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4)
@@ -1086,7 +1111,7 @@ written as (
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -1111,7 +1136,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4)
@@ -1144,7 +1169,7 @@ written as (
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -1169,7 +1194,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4)
@@ -1230,6 +1255,164 @@ from (
 group by state, reason, code having sum(sends) > 0
 order by sum(sends) desc, state, reason, code limit $4;
 
+-- fall_back: Lets sends that have just ended go on by other channels.
+-- $1: the sends, each with its new channel, its message there, why it ended, and its provider's code.
+with
+-- What was decided about each.
+decided as materialized (
+  select * from json_to_recordset($1) as
+    ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text)),
+-- The sends that fall back, locked.
+chosen as materialized (
+  select s.*, d."toChannelId", d.message as "newMessage", d.reason, d."providerCode", clock_timestamp() as moved_at
+  from sends s join decided d on d."requestId" = s.request_id
+  where s.request_id = any(array(select "requestId" from decided))
+  order by s.request_id
+  for no key update of s),
+-- As an accept on their new channels gives them.
+given as materialized (
+  select s.request_id as "requestId", s.account_id as "accountId", channels.id as "channelId",
+         jsonb_build_object('type', s.contact_type, 'value', s.contact_value) as contact,
+         channels.ordering, channels.expire_after_seconds,
+         row_number() over (order by s.seq) as ordinality
+  from chosen s join channels on channels.id = s."toChannelId"),
+-- What their accounts have used of their quota, by channel.
+used as materialized (
+  select "accountId" as account_id, channel_id, sends
+  from (select distinct "accountId" from given) accounts cross join lateral (
+    select channel_id, count(*) as sends from sends
+    where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+    group by channel_id) by_channel),
+-- The lane of each, and whether it is beyond its channel's quota.
+counted as (
+  select given.*,
+         case ordering when 'contact' then
+           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+         row_number() over (partition by "channelId" order by ordinality)
+           > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
+         of_account.sends as "usedByAccount"
+  from given given
+    left join used of_channel on of_channel.channel_id = "channelId"
+    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
+      on of_account.account_id = "accountId"),
+-- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
+ordered as (
+  select counted.*,
+         case when lane is not null then
+           coalesce(lag("requestId") over (partition by lane order by ordinality),
+                    (select request_id from sends s
+                     where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
+                     order by seq desc limit 1)) end as behind,
+         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+             > 100 - coalesce("usedByAccount", 0) as overflow
+  from counted),
+-- Each with its place among the sends to its contact.
+placed as materialized (
+  select o.*, nextval('sends_seq_seq') as seq from (select * from ordered order by ordinality) o),
+-- Their last attempts.
+attempts as (
+  select s.request_id, s.channel_id, s."toChannelId", s.reason, s.moved_at,
+         s.attempt, s.worker,
+         case when not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+             select true from send_events e
+             where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+             limit 1), false))
+              then s.claimed_at end as claimed_at,
+         s.finished_at as ended_at, s.attempt_record as record,
+         case when (s.claimed_at is not null and s.attempt_record is null)
+                   and not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+                       select true from send_events e
+                       where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+                       limit 1), false))
+              then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
+         s.status, s.failure,
+         case when s.status <> 'failed' then s.finished_at end as over_at
+  from chosen s),
+-- Their events.
+events as (
+  insert into send_events (request_id, at, event, fields)
+  select a.request_id, e.at, e.event, e.fields
+  from attempts a cross join lateral (values
+    (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
+    (2, a.ended_at, 'attempt_lost', a.loss),
+    (3, a.ended_at, 'attempt_finished', a.record),
+    (4, a.over_at, 'sent', json_build_object()),
+    (5, a.moved_at, 'fell_back', json_build_object(
+      'fromChannelId', a.channel_id, 'toChannelId', a."toChannelId",
+      'reason', a.reason))
+  ) as e (position, at, event, fields)
+  where e.at is not null and e.fields is not null
+  order by a.request_id, e.position),
+-- Those to contacts that are suppressed there are failed, also if they would wait.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from chosen c
+  where (select exists (select from suppressions)) and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)),
+-- A permit was for the other channel.
+unused as (
+  delete from permits where request_id = any(array(select request_id from chosen))),
+-- Nobody is told of a failure after which it goes on.
+retracted as (
+  delete from callbacks c using chosen s join endpoints e on e.account_id = s.account_id
+  where c.endpoint_id = e.id and c.request_id = s.request_id and c.sequence = s.change_number
+    and c.type = 'message.failed'),
+-- The sends' next states, numbered.
+written as (
+  update sends s set
+    status = 'queued', channel_id = placed."channelId",
+    former_channels = s.former_channels || s.channel_id,
+    message = chosen."newMessage", lane = placed.lane, seq = placed.seq,
+    behind = placed.behind, overflow = placed.overflow,
+    next_attempt_at = chosen.moved_at,
+    expires_at = least(s.expires_at,
+            greatest(s.accepted_at, s.send_at) + placed.expire_after_seconds * interval '1 s'),
+    attempts_before_replay = s.attempt, losses = 0, claimed_at = null,
+    attempt_record = null, provider_message_id = null, delivery = null,
+    delivery_at = null, finished_at = null, failure = null,
+    change_number = s.change_number + 1,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          'queued', null, null, null, null)
+      else s.counted_as end
+  from placed join chosen on chosen.request_id = placed."requestId"
+  where s.request_id = placed."requestId"
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.channel_id, s.overflow,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.fell_back' as type,
+    case when (select exists (select from endpoints)) then chosen."providerCode" end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.fell_back' = any(e.events))) end as endpoint_ids),
+-- The callbacks.
+announced as (
+  insert into callbacks (
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4)
+select request_id as "requestId", case when written.overflow then written.channel_id end as "overflowOf" from written;
+
 -- find_callers: Finds the accounts and permissions of API keys by their hashes.
 select encode(k.hash, 'hex') as hash, k.id as "keyId", k.display_prefix as "keyPrefix",
        k.account_id as "accountId", k.permissions,
@@ -1241,6 +1424,67 @@ where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text
 
 -- find_dead_workers: Lists the workers whose lease has run out.
 select name from workers where alive_until < clock_timestamp();
+
+-- find_fallbacks: Reads sends that have just ended on channels with a fallback, and what decides whether they go on by it.
+-- $1: the sends; $2: the key of the hashes of erased contacts.
+with
+-- The channel that each has ended on, and the fallback of that.
+ways as (
+  select s.request_id, source.provider as "toProvider",
+         source.fallback_on as "fallbackOn", source.fallback_within_seconds as "fallbackWithinSeconds",
+         case when target.id is not null then json_build_object(
+           'channelId', target.id, 'name', target.name, 'provider', target.provider,
+           'sealedConfig', target.sealed_config, 'isDeleted', target.deleted_at is not null,
+           'expireAfterSeconds', target.expire_after_seconds,
+           'template', (select t.definition from templates t
+                        where t.channel_id = target.id
+                          and t.name = s.message->'template'->>'name')) end as target
+  from sends s
+    join channels source on source.id = s.channel_id
+    left join channels target on target.id = source.fallback_channel_id
+  where s.request_id = any((select $1::uuid[])::uuid[])),
+-- Their events.
+stored as (
+  select e.request_id,
+         json_agg(json_build_object('at', e.at, 'event', e.event, 'fields', e.fields) order by e.id) as events
+  from send_events e
+  where e.request_id = any((select $1::uuid[])::uuid[])
+  group by e.request_id)
+select s.request_id as "requestId", s.status as "status",
+  coalesce(s.former_channels[1], s.channel_id) as "channelId",
+  s.contact_type as "contactType", s.contact_value as "contactValue",
+  s.contact_name as "contactName", s.message_type as "messageType",
+  s.flow_id as "flowId", s.conversation_id as "conversationId",
+  s.accepted_at as "acceptedAt", s.finished_at as "finishedAt",
+  s.attempt as "attempt", s.worker as "worker", s.claimed_at as "claimedAt",
+  s.attempt_record as "attemptRecord",
+  s.provider_message_id as "providerMessageId", s.failure as "failure",
+  s.delivery as "delivery", s.delivery_at as "deliveryAt",
+  case when s.delivery = 'undelivered' then
+    (select e.fields from send_events e
+     where e.request_id = s.request_id and e.event = 'undelivered'
+     order by e.at desc limit 1) end as "undelivered",
+  s.send_at as "sendAt", s.reference as "reference",
+  case when s.former_channels is not null then s.channel_id end as "sentThrough",
+       s.message, s.former_channels as "formerChannels", s.channel_id as "presentChannelId",
+       s.expires_at as "expiresAt", clock_timestamp() as now,
+       case when s.overflow then s.channel_id end as "overflowOf",
+       ways."toProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
+       coalesce(stored.events, '[]') as "storedEvents",
+       exists (
+         select from suppressions e
+         where e.account_id = s.account_id and e.channel_id is null
+           and e.contact_value = any(
+             case when (select exists (
+                  select from suppressions where erased_at is not null)) then
+               array[s.contact_value,
+                     'erased:' || encode(sha256(
+                       substring($2::bytea from 65)
+                         || sha256(substring($2::bytea for 64)
+                           || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
+             else array[s.contact_value] end)) as "isSuppressed"
+from sends s join ways using (request_id) left join stored using (request_id)
+where s.request_id = any((select $1::uuid[])::uuid[]);
 
 -- find_idempotency_keys: Finds the sends of Idempotency-Keys.
 select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId",
@@ -1254,7 +1498,8 @@ where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($
 select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
        s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
        s.channel_id as "channelId", channels.provider, channels.sealed_config as "sealedConfig",
-       channels.on_uncertain as "onUncertain", (s.conversation_id is not null) as "mayHaveCalled"
+       channels.on_uncertain as "onUncertain", channels.fallback_channel_id is not null as "hasFallback",
+       (s.conversation_id is not null) as "mayHaveCalled"
 from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
 where s.finished_at is null and s.status = 'sending'
   and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
@@ -1274,7 +1519,8 @@ cross join lateral (
 -- find_send: Reads a send, scheduled or not, with its stored events.
 select found.*, e.at as "eventAt", e.event, e.fields
 from (
-  select s.request_id as "requestId", s.status as "status", s.channel_id as "channelId",
+  select s.request_id as "requestId", s.status as "status",
+    coalesce(s.former_channels[1], s.channel_id) as "channelId",
     s.contact_type as "contactType", s.contact_value as "contactValue",
     s.contact_name as "contactName", s.message_type as "messageType",
     s.flow_id as "flowId", s.conversation_id as "conversationId",
@@ -1287,7 +1533,8 @@ from (
       (select e.fields from send_events e
        where e.request_id = s.request_id and e.event = 'undelivered'
        order by e.at desc limit 1) end as "undelivered",
-    s.send_at as "sendAt", s.reference as "reference"
+    s.send_at as "sendAt", s.reference as "reference",
+    case when s.former_channels is not null then s.channel_id end as "sentThrough"
   from sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)
   union all
   select s.request_id as "requestId", 'queued' as "status", s.channel_id as "channelId",
@@ -1297,7 +1544,7 @@ from (
     null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
     null as "attemptRecord", null as "providerMessageId", null as "failure",
     null as "delivery", null as "deliveryAt", null as "undelivered",
-    s.send_at as "sendAt", s.reference as "reference"
+    s.send_at as "sendAt", s.reference as "reference", null as "sentThrough"
   from scheduled_sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)) found
   left join send_events e on e.request_id = found."requestId"
 order by e.id;
@@ -1481,7 +1728,7 @@ written as (
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, e.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, e.counted_as as counted_before,
     s.next_attempt_at, e.confirms,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
@@ -1518,7 +1765,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4),
@@ -2590,6 +2837,18 @@ where id = $1 and (breaker_open_until is null or $2)
 returning least(300,
                 10 * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds";
 
+-- page_of_suppressions: Lists an account's entries page by page, newest first, for the console.
+-- $1: the account; $2: before this entry; $3: how many are looked at; $4: the cause; $5: the channel; $6: how many.
+select e.id as "suppressionId", e.contact_type as "contactType",
+  case when e.erased_at is null then e.contact_value end as "contactValue",
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
+from (
+  select * from suppressions
+  where account_id = $1 and id < $2
+  order by id desc limit (select $3::int)) e
+where ($4::text is null or e.cause = $4) and ($5::uuid is null or e.channel_id = $5)
+order by e.id desc limit $6;
+
 -- person_credentials: Finds what a sign-in is checked against.
 select id as "personId", name, password_hash as "passwordHash", known_addresses as "knownAddresses"
 from people where name_key = $1;
@@ -2631,7 +2890,8 @@ where asked.request_id = any((select $1::uuid[])::uuid[])
   and not (channels.held_at is not null) and permit.in_ms is not null;
 
 -- receiving_channels: Finds the channels that receipts are addressed to.
-select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig"
+select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig",
+       fallback_channel_id is not null as "hasFallback"
 from channels where id = any((select $1::uuid[])::uuid[]) and deleted_at is null;
 
 -- receiving_scheduled: Finds scheduled sends that receipts are about.
@@ -2719,6 +2979,7 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
    or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
   s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+  s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
   case when channels.rate_calls is not null then
     (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000
      from permits p where p.request_id = s.request_id) end as "callInMs",
@@ -2741,7 +3002,7 @@ found as (
            (select json_object_agg(key, case when key in (
               'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
               'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'sendAt',
-              'late') then value else 'null' end)
+              'late', 'fromChannelId', 'toChannelId') then value else 'null' end)
             from json_each($3::json))
          else $3::json end as record,
          case when not s.contact_value = 'erased' then $4 end as message_id,
@@ -2780,7 +3041,7 @@ written as (
   where s.request_id = found.request_id and found.is_settled
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, found.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, found.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then found.record->>'providerCode' end as provider_code,
@@ -2804,7 +3065,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4),
@@ -2882,7 +3143,7 @@ written as (
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, e.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, e.counted_as as counted_before,
     s.next_attempt_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, e.ended_at) as retried_at,
     s.change_number, s.attempt as attempts, s.conversation_id,
@@ -2908,7 +3169,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4),
@@ -3106,7 +3367,7 @@ written as (
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, e.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, e.counted_as as counted_before,
     s.next_attempt_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, e.ended_at) as retried_at,
     e.confirms,
@@ -3145,7 +3406,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4),
@@ -3229,26 +3490,39 @@ given as materialized (
     (ord int, "requestId" uuid, "channelIds" uuid[], kind text, fields json)),
 -- Each with its send, locked in the order of ids. One look-up for each: the planner doesn't know how many there are.
 locked as materialized (
-  select g.ord, g.kind, g.fields, s.*
+  select g.ord, g.kind, g.fields, s.*,
+         case when s.channel_id = any(g."channelIds") then s.channel_id
+              else (select f from unnest(s.former_channels) f
+                    where f = any(g."channelIds") limit 1) end as its_channel_id,
+         not (s.channel_id = any(g."channelIds")) as is_former
   from (select * from given order by "requestId") g cross join lateral (
     select * from sends s
-    where s.request_id = g."requestId" and s.channel_id = any(g."channelIds")
+    where s.request_id = g."requestId" and (s.channel_id = any(g."channelIds") or s.former_channels && g."channelIds")
     for no key update) s),
 -- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
 moment as materialized (
   select clock_timestamp() as at from (select count(*) from locked) counted),
--- What the decision needs. Of an erased send, redacted fields are recorded; keys are of the given ones, as before.
+-- What the decision needs. A channel that had the send before can only report that its contact has got it, and that
+-- counts only while the send waits for an attempt on another one. Of an erased send, redacted fields are recorded; keys
+-- are of the given ones, as before.
 received as materialized (
-  select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
+  select s.ord, s.kind, known.fields, s.request_id, s.channel_id, s.former_channels,
+         s.its_channel_id, s.is_former, moment.at,
          s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
          s.counted_as, s.delivery, s.delivery_at, s.provider_message_id as known_id,
          left(md5(json_build_array(
            s.fields->>'providerStatus', s.fields->>'providerCode',
-           coalesce(s.fields->>'providerMessageId', s.attempts_before_replay::text))::text), 12) as key,
+           coalesce(s.fields->>'providerMessageId',
+                    case when not s.is_former then s.attempts_before_replay::text
+                         when s.its_channel_id = s.former_channels[1] then '0'
+                         else s.its_channel_id::text end))::text), 12) as key,
          coalesce(s.receipt_keys, '{}')
            || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
-         s.status = 'sending' as is_pending, s.status = 'sent' as was_sent,
-         case when s.status in ('sending', 'sent', 'uncertain')
+         s.status = 'sending' and not s.is_former as is_pending,
+         s.status = 'sent' and not s.is_former as was_sent,
+         case when s.is_former and s.status = 'queued' and s.attempt > 0 then '{delivered,read}'::text[]
+              when s.is_former then '{}'::text[]
+              when s.status in ('sending', 'sent', 'uncertain')
                    or s.status = 'queued' and s.attempt > s.attempts_before_replay
               then '{accepted,delivered,read,undelivered}'::text[]
               when s.status = 'failed' then '{delivered,read}'::text[]
@@ -3267,7 +3541,7 @@ received as materialized (
         (select json_object_agg(key, case when key in (
            'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
            'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'sendAt',
-           'late') then value else 'null' end)
+           'late', 'fromChannelId', 'toChannelId') then value else 'null' end)
          from json_each(s.fields))
       else s.fields end as fields) known),
 -- Whether each is new: no repeat of one that is recorded, nor of one before it.
@@ -3380,6 +3654,10 @@ written as (
     provider_message_id = case when c.confirmed then coalesce(c.known_id, c.new_id) else c.known_id end,
     delivery = coalesce(c.new_state, c.delivery),
     delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
+    channel_id = case when c.confirmed then c.its_channel_id else c.channel_id end,
+    former_channels = case when c.confirmed and c.is_former
+           then c.former_channels || c.channel_id
+           else c.former_channels end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
     change_number = s.change_number + case when c.confirmed then 1 else 0 end
         + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int,
@@ -3393,7 +3671,7 @@ written as (
   where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, c.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, c.counted_as as counted_before,
     c.confirmed and c.status = 'queued' as ends_now,
     c.confirmed or c.new_state is not null or c.complaints > 0 as is_changed,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
@@ -3428,7 +3706,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4),
@@ -3450,7 +3728,7 @@ next as (
             where next.seq > w.seq limit 1) end as "nextInLane"
   from written w
   where w.ends_now)
-select r.ord, r.channel_id as "channelId",
+select r.ord, r.its_channel_id as "channelId",
        case when r.sent_by is null then 'unexpected'
             when not r.is_new then 'duplicate'
             when r.number > 50 then 'over_cap'
@@ -3563,6 +3841,8 @@ permit as (
          or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
         as is_needed) limited)
 select request_id as "requestId", s.is_suppressed as "isSuppressed",
+       channels.id as "channelId",
+       case when channels.fallback_channel_id is not null then channels.provider end as "fallsBackFrom",
        s.finished_at is not null or (s.status = 'queued' and coalesce((
            select true from sends earlier
            where earlier.lane = s.lane and earlier.seq < s.seq
@@ -3756,7 +4036,7 @@ written as (
   where s.request_id = due.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, due.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, due.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.replayed' as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -3780,7 +4060,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4)
@@ -3928,7 +4208,7 @@ written as (
   where s.request_id = due.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, s.channel_id, s.accepted_at, s.counted_as, due.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, due.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.replayed' as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -3952,7 +4232,7 @@ announced as (
 -- The counters.
 counted_changes as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.channel_id, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4)
@@ -3994,7 +4274,7 @@ select s.request_id as "requestId", 'queued' as "status", s.channel_id as "chann
   null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
   null as "attemptRecord", null as "providerMessageId", null as "failure",
   null as "delivery", null as "deliveryAt", null as "undelivered",
-  s.send_at as "sendAt", s.reference as "reference" from s;
+  s.send_at as "sendAt", s.reference as "reference", null as "sentThrough" from s;
 
 -- resend_callbacks_of_endpoint: Makes a page of the callbacks of an endpoint wait again.
 -- $1: the endpoint; $2: since when; $3: whether only those that were given up; $4: after this send; $5: and number;
@@ -4189,12 +4469,16 @@ select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.is_sche
        c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
        c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
        c.max_in_flight as "maxInFlight", c.expects_receipts or c.receipt_at is not null as "hasReceipts",
-       c.deleted_at as "deletedAt"
+       c.deleted_at as "deletedAt",
+       (select json_agg(json_build_object('channelId', one.id, 'name', one.name, 'provider', one.provider)
+                        order by had.place)
+        from unnest(s.former_channels || c.id) with ordinality had (id, place)
+          join channels one on one.id = had.id) as channels
 from (
-  select channel_id, lane, seq, behind, overflow, next_attempt_at, expires_at, false as is_scheduled
+  select channel_id, former_channels, lane, seq, behind, overflow, next_attempt_at, expires_at, false as is_scheduled
   from sends where request_id = $1
   union all
-  select channel_id, null, null, null, false, send_at, null, true
+  select channel_id, null, null, null, null, false, send_at, null, true
   from scheduled_sends where request_id = $1) s
   join channels c on c.id = s.channel_id
   cross join lateral (
@@ -4203,6 +4487,26 @@ from (
     from (select request_id, status, seq from sends earlier
           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
           order by seq limit 100) earlier) ahead;
+
+-- stay_ended: Adds to the reasons of sends that have just ended why their fallback did not send them.
+-- $1: the sends and their reasons.
+with
+-- The given reasons.
+staying as materialized (
+  select * from json_to_recordset($1) as ("requestId" uuid, reason text)),
+-- Of those that failed.
+failed as (
+  update sends s set failure = staying.reason
+  from staying
+  where s.request_id = staying."requestId" and s.request_id = any(array(select "requestId" from staying))
+    and s.status = 'failed')
+-- Of those that are reported as undelivered.
+update send_events e set fields = (e.fields::jsonb || jsonb_build_object('reason', staying.reason))::json
+from staying join sends s on s.request_id = staying."requestId"
+where s.request_id = any(array(select "requestId" from staying)) and s.delivery = 'undelivered'
+  and e.id = (select id from send_events last
+              where last.request_id = s.request_id and last.event = 'undelivered'
+              order by last.at desc limit 1);
 
 -- stopped_channels: Lists the channels that are held, or whose calls fail, those of the longest time first.
 select c.id as "channelId", c.name, a.name as "accountName", c.provider, c.held_at is not null as "isHeld",
@@ -4222,12 +4526,15 @@ given as materialized (
 added as (
   insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
   select g.id, s.account_id, s.contact_type, s.contact_value,
-         case when g.cause = 'opt_out' then s.channel_id end, g.cause, g.reason, s.request_id
+         case when g.cause = 'opt_out' then channels.id end, g.cause, g.reason, s.request_id
   from given g
     cross join lateral (
       select * from sends
-      where sends.request_id = g."requestId" and sends.channel_id = any(g."channelIds") limit 1) s
-    join channels on channels.id = s.channel_id
+      where sends.request_id = g."requestId" limit 1) s
+    join channels on channels.id = (
+      case when s.channel_id = any(g."channelIds") then s.channel_id
+           else (select f from unnest(s.former_channels) f
+                 where f = any(g."channelIds") limit 1) end)
   where not s.contact_value = 'erased' and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
   order by s.account_id, s.contact_value
   on conflict do nothing
@@ -4268,7 +4575,9 @@ scheduled as (
   select s.request_id, 'scheduled', s.account_id, s.channel_id, s.contact_value
   from (select distinct account_id from chosen where contact_value is null) c cross join lateral (
     select * from scheduled_sends where scheduled_sends.account_id = c.account_id offset 0) s)
-select s.request_id as "requestId", s.status
+select s.request_id as "requestId", s.status, s.channel_id as "channelId",
+       (select provider from channels
+        where id = s.channel_id and fallback_channel_id is not null) as "fallsBackFrom"
 from (select * from of_contacts union all select * from of_accounts union all select * from scheduled) s
 where (case when (select exists (select from suppressions)) then
       (select e.cause from suppressions e

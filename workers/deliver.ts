@@ -52,7 +52,9 @@ export function deliverer(
       if (!send) return { next: { wakesLaneHead: true } }
       const outcome = await dispatch(send, slot)
       const recorded = await recordOutcome(send, outcome)
-      return { next: { wakeInMs: recorded.delayMs }, recorded }
+      // One that fell back is woken when this wake-up has left the queue: it may be in the other queue from now on.
+      const next = { wakeInMs: recorded.delayMs, wakesLaneHead: recorded.fellBackTo !== undefined }
+      return { next, recorded }
     })
   }
 

@@ -1,4 +1,5 @@
 import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
+import type { FallbackCause } from '../../src/core/fallback.ts'
 import type { Ordering } from '../../src/core/lane.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { type ProviderName, providerNames, providerRules } from '../../src/core/providers/index.ts'
@@ -78,6 +79,10 @@ export interface ChannelFields {
   autoSuppress?: AutoCause[] | null
   /** Whether its provider should send a receipt for each message. */
   expectsReceipts?: boolean
+  fallbackChannelId?: string | null
+  /** Null for all causes. */
+  fallbackOn?: FallbackCause[] | null
+  fallbackWithinSeconds?: number | null
 }
 
 export async function createChannel(
@@ -93,8 +98,20 @@ export async function findProvider(
   db: Database | Transaction,
   id: string,
 ): Promise<ProviderName | undefined> {
-  const [channel] = await db.select({ provider: channels.provider }).from(channels).where(isPresent(id))
-  return channel?.provider
+  return (await findChannel(db, id))?.provider
+}
+
+/** What a change of a channel depends on; undefined if there is none. */
+export async function findChannel(db: Database | Transaction, id: string) {
+  const [channel] = await db
+    .select({
+      accountId: channels.accountId,
+      provider: channels.provider,
+      fallbackChannelId: channels.fallbackChannelId,
+    })
+    .from(channels)
+    .where(isPresent(id))
+  return channel
 }
 
 export async function updateChannel(
@@ -164,6 +181,9 @@ export function listChannels(db: Database, accountId: string) {
       rateSeconds: channels.rateSeconds,
       maxInFlight: channels.maxInFlight,
       autoSuppress: channels.autoSuppress,
+      fallbackChannelId: channels.fallbackChannelId,
+      fallbackOn: channels.fallbackOn,
+      fallbackWithinSeconds: channels.fallbackWithinSeconds,
       breakerOpenUntil: channels.breakerOpenUntil,
       heldAt: channels.heldAt,
       heldReason: channels.heldReason,

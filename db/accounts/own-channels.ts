@@ -15,6 +15,9 @@ const shownChannel = {
   heldReason: channels.heldReason,
   breakerOpenUntil: channels.breakerOpenUntil,
   breakerOpenedAt: channels.breakerOpenedAt,
+  fallbackChannelId: channels.fallbackChannelId,
+  fallbackOn: channels.fallbackOn,
+  fallbackWithinSeconds: channels.fallbackWithinSeconds,
 }
 
 export type OwnChannel = NonNullable<Awaited<ReturnType<typeof findOwnChannel>>>

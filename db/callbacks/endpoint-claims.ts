@@ -2,6 +2,7 @@ import type { CallbackContent } from '../../src/core/callback.ts'
 import type { Database } from '../client.ts'
 import { isOrphaned, type Sweeper } from '../delivery/leases.ts'
 import { isUnfinished } from '../lane-rule.ts'
+import { postedChannel } from '../posted-channel.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
 /** A worker's request to call an endpoint, or to go on with that. */
@@ -71,7 +72,8 @@ const dueCallbacks = sqlText`
     select json_agg(json_build_object(
              'type', c.type, 'at', ${isoText('c.created_at')},
              'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
-             'channelId', s.channel_id, 'messageType', s.message_type, 'reference', s.reference,
+             'channelId', ${postedChannel},
+             'messageType', s.message_type, 'reference', s.reference,
              'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
              'providerAt', c.provider_at, 'providerCode', c.provider_code,
              'status', c.status, 'delivery', c.delivery, 'tried', c.tried,

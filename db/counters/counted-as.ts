@@ -1,9 +1,10 @@
+import { postedChannel } from '../posted-channel.ts'
 import { sqlList, sqlText } from '../statement.ts'
 
 /*
  * How sends are counted (docs/decisions/0052-counters.md): `counted_as` of a row says what its send is counted as now, and each
  * statement that changes it appends what that changes in the counters. A trigger does it for statements that don't know the column.
- * The rule is the function `counted_as` of migration 0023.
+ * The rule is the function `counted_as` of migration 0026.
  */
 
 /** SQL of what decides how a send is counted. */
@@ -40,16 +41,16 @@ export const countAccepts = (recorded: string) => sqlText`
     select account_id, channel_id, ${hourOf('accepted_at')}, 'accepted', count(*)
     from ${recorded} group by 1, 2, 3)`
 
-/** SQL of columns of sends `s` that were changed, for `countChanges`. @param before SQL of what each was counted as before. */
+/** SQL of columns of sends `s` that were changed, for `countChanges`. A send counts for the channel of its request. @param before SQL of what each was counted as before. */
 export const countedColumns = (before: string) =>
-  `s.account_id, s.channel_id, s.accepted_at, s.counted_as, ${before} as counted_before`
+  `s.account_id, ${postedChannel} as counted_channel, s.accepted_at, s.counted_as, ${before} as counted_before`
 
 /** SQL of a CTE that counts the changed sends of `written`. The waiting are those that have not ended. */
 export const countChanges = sqlText`
   -- The counters.
   counted_changes as (
     insert into send_count_changes (${columns})
-    select w.account_id, w.channel_id, ${hourOf('w.accepted_at')}, e.counted_as, sum(e.change)
+    select w.account_id, w.counted_channel, ${hourOf('w.accepted_at')}, e.counted_as, sum(e.change)
     from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
     where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
     group by 1, 2, 3, 4)`

@@ -38,6 +38,10 @@ export interface ClaimedSend {
   isOverflow: boolean
   /** Whether it is the probe of an open circuit breaker. */
   isProbe: boolean
+  /** Whether it ever fell back. */
+  fellBack: boolean
+  /** Whether its channel has a fallback. */
+  hasFallback: boolean
   /** With a rate: the time until the call, and until it is too late for the call. */
   callInMs: number | null
   tooLateInMs: number | null
@@ -107,6 +111,7 @@ const claim = (lock: string) => sqlText`
     extract(epoch from s.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
     ${isLimited()} as "isLimited",
     s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+    s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
     ${untilMs('call_at')} as "callInMs",
     ${untilMs('valid_until')} as "tooLateInMs"`
 

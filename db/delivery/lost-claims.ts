@@ -1,10 +1,11 @@
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import { endAndReceiptChanges } from '../callbacks/new-callbacks.ts'
-import type { Database } from '../client.ts'
+import { type Database, inTransaction } from '../client.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../event-sql.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import { changeState, theirEndpoints } from './change-state.ts'
+import { type Ended, type FallBack, type FallbackResult, withFallbacks } from './fall-back.ts'
 import {
   type AppliedReceipts,
   appliedReceipts,
@@ -29,6 +30,7 @@ export interface LostClaim {
   provider: ProviderName
   sealedConfig: string
   onUncertain: OnUncertain
+  hasFallback: boolean
   /** False if the send has not entered its conversation, and so was certainly not called. */
   mayHaveCalled: boolean
 }
@@ -43,7 +45,8 @@ const findStatement = prepared<LostClaim>(
     select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
            s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
            s.channel_id as "channelId", channels.provider, channels.sealed_config as "sealedConfig",
-           channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
+           channels.on_uncertain as "onUncertain", channels.fallback_channel_id is not null as "hasFallback",
+           ${mayHaveCalled} as "mayHaveCalled"
     from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
     where s.finished_at is null and s.status = 'sending'
       and ${isOrphaned(ofSend)}
@@ -63,6 +66,8 @@ export interface GivenUp {
   reason: string
   /** Time until the next attempt; only if the status is `queued`. */
   delayMs: number | undefined
+  /** Only if its channel has a fallback. */
+  mayFallBack?: Ended | undefined
 }
 
 /** A send whose claim was given up. */
@@ -73,6 +78,8 @@ interface GivenUpRow {
   receipts: AppliedReceipts
   /** The endpoints that get a callback about its end, and may be called now. */
   endpointsToWake: string[] | null
+  /** What became of it, if a receipt reported it as undelivered, and its channel has a fallback. */
+  fallback?: FallbackResult | undefined
 }
 
 /**
@@ -154,6 +161,17 @@ const giveUpStatement = prepared<GivenUpRow>(
 )
 
 /** Ends lost claims. Those that another sweep has ended, or whose worker is alive after all, are missing from the result. */
-export function giveUpClaims(db: Database, sweeper: Sweeper, claims: readonly GivenUp[]) {
-  return giveUpStatement(db, [JSON.stringify(claims), sweeper.worker, sweeper.inFlight, sweeper.sweepsUntil])
+export async function giveUpClaims(
+  db: Database,
+  sweeper: Sweeper,
+  claims: readonly GivenUp[],
+  fallBack: FallBack = async () => [],
+): Promise<GivenUpRow[]> {
+  const values = [JSON.stringify(claims), sweeper.worker, sweeper.inFlight, sweeper.sweepsUntil]
+  const endedOn = new Map(claims.map(({ requestId, mayFallBack }) => [requestId, mayFallBack]))
+  if (claims.every(({ mayFallBack }) => !mayFallBack)) return await giveUpStatement(db, values)
+  return await inTransaction(db, async (transaction) => {
+    const givenUp = await giveUpStatement(transaction, values)
+    return await withFallbacks(transaction, givenUp, ({ requestId }) => endedOn.get(requestId), fallBack)
+  })
 }

@@ -1,11 +1,12 @@
 import type { WakeUp } from '../../src/core/send-job.ts'
 import type { AttemptRecord, SendStatus } from '../../src/core/timeline.ts'
 import { type Changes, endAndReceiptChanges, endOnly } from '../callbacks/new-callbacks.ts'
-import type { Database } from '../client.ts'
+import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { attemptsToEvents, eventOf } from '../event-sql.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import { claimIsLost } from './attempt-in-row.ts'
 import { changeState, type NewState, nextInLane, theirEndpoints } from './change-state.ts'
+import { type Ended, type FallBack, type FallbackResult, withFallbacks } from './fall-back.ts'
 import {
   type AppliedReceipts,
   appliedReceipts,
@@ -31,6 +32,8 @@ export interface OutcomeRow {
   keepsDueTime?: boolean
   /** The channel's config of the attempt. A channel whose config was changed meanwhile is not held. */
   sealedConfig?: string | undefined
+  /** Only if its channel has a fallback. */
+  mayFallBack?: Ended | undefined
 }
 
 /** A send whose outcome was recorded. */
@@ -46,6 +49,8 @@ export interface RecordedRow {
   receipts?: AppliedReceipts | null
   /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: string[] | null
+  /** What became of it, if it ended and its channel has a fallback. */
+  fallback?: FallbackResult | undefined
 }
 
 const tookSeconds = (s: string) =>
@@ -197,12 +202,44 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
 
 /**
  * Records the outcomes of attempts. Those whose claim no longer holds are missing from the result. Receipts rarely come during a
- * call, so they have a statement of their own: the usual one doesn't pay for them.
+ * call, so they have a statement of their own: the usual one doesn't pay for them. Nor does it for fallbacks, which come after it in
+ * a transaction.
  */
-export async function recordOutcomes(db: Database, outcomes: readonly OutcomeRow[]): Promise<RecordedRow[]> {
-  const recorded = await outcomeStatement(db, [JSON.stringify(outcomes)])
-  if (recorded.length === outcomes.length) return recorded
+export async function recordOutcomes(
+  db: Database,
+  outcomes: readonly OutcomeRow[],
+  fallBack: FallBack = async () => [],
+): Promise<RecordedRow[]> {
+  const isFallible = ({ status, mayFallBack }: OutcomeRow) => status === 'failed' && mayFallBack !== undefined
+  const failedWithFallback = outcomes.filter(isFallible)
+  const usual = outcomes.filter((outcome) => !isFallible(outcome))
+  const recorded = usual.length > 0 ? await outcomeStatement(db, [JSON.stringify(usual)]) : []
+  const withReceipts = withoutRows(usual, recorded)
+  const fallible = [...failedWithFallback, ...withReceipts.filter(({ mayFallBack }) => mayFallBack)]
+  const others = withReceipts.filter(({ mayFallBack }) => !mayFallBack)
+  if (others.length > 0) recorded.push(...(await outcomeWithReceiptsStatement(db, [JSON.stringify(others)])))
+  if (fallible.length > 0)
+    recorded.push(
+      ...(await inTransaction(db, (transaction) => recordWithFallback(transaction, fallible, fallBack))),
+    )
+  return recorded
+}
+
+const withoutRows = (outcomes: readonly OutcomeRow[], recorded: readonly RecordedRow[]): OutcomeRow[] => {
+  if (recorded.length === outcomes.length) return []
   const known = new Set(recorded.map(({ requestId }) => requestId))
-  const others = outcomes.filter(({ requestId }) => !known.has(requestId))
-  return [...recorded, ...(await outcomeWithReceiptsStatement(db, [JSON.stringify(others)]))]
+  return outcomes.filter(({ requestId }) => !known.has(requestId))
+}
+
+async function recordWithFallback(
+  transaction: Transaction,
+  outcomes: readonly OutcomeRow[],
+  fallBack: FallBack,
+): Promise<RecordedRow[]> {
+  const recorded = await outcomeStatement(transaction, [JSON.stringify(outcomes)])
+  const withReceipts = withoutRows(outcomes, recorded)
+  if (withReceipts.length > 0)
+    recorded.push(...(await outcomeWithReceiptsStatement(transaction, [JSON.stringify(withReceipts)])))
+  const endedOn = new Map(outcomes.map(({ requestId, mayFallBack }) => [requestId, mayFallBack]))
+  return await withFallbacks(transaction, recorded, ({ requestId }) => endedOn.get(requestId), fallBack)
 }

@@ -1,3 +1,4 @@
+import type { ProviderName } from '../../src/core/providers/index.ts'
 import {
   isBehind,
   isDue,
@@ -20,6 +21,9 @@ export interface Refusal {
   wakesLaneHead: boolean
   /** Whether its contact is suppressed, so that it has to fail. */
   isSuppressed: boolean
+  channelId: string
+  /** The channel's provider; null unless it has a fallback. */
+  fallsBackFrom: ProviderName | null
   /** The limited channel if it waits for a permit. */
   waitsForPermitOf: string | null
 }
@@ -51,6 +55,8 @@ const refusalsStatement = prepared<Refusal>(
           select ${isLimited()}
             as is_needed) limited)
     select request_id as "requestId", s.is_suppressed as "isSuppressed",
+           channels.id as "channelId",
+           case when channels.fallback_channel_id is not null then channels.provider end as "fallsBackFrom",
            s.finished_at is not null or (${isQueued} and ${isBehind}) as "wakesLaneHead",
            case when ${needsOnlyTime} then
              ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8

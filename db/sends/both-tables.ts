@@ -1,4 +1,5 @@
 import type { SendRecord } from '../../src/core/timeline.ts'
+import { postedChannel, sentThrough } from '../posted-channel.ts'
 import { sqlList, sqlText } from '../statement.ts'
 
 /** SQL of the fields of the event that reported a send `s` as undelivered; null unless that is its delivery state. */
@@ -22,7 +23,7 @@ export const reasonOfSend = sqlText`
 const columns: Record<keyof SendRecord, [ofSend: string, ofScheduled?: string]> = {
   requestId: ['s.request_id'],
   status: ['s.status', `'queued'`],
-  channelId: ['s.channel_id'],
+  channelId: [postedChannel, 's.channel_id'],
   contactType: ['s.contact_type'],
   contactValue: ['s.contact_value'],
   contactName: ['s.contact_name'],
@@ -42,6 +43,7 @@ const columns: Record<keyof SendRecord, [ofSend: string, ofScheduled?: string]> 
   undelivered: [undelivered, 'null'],
   sendAt: ['s.send_at'],
   reference: ['s.reference'],
+  sentThrough: [sentThrough, 'null'],
 }
 
 const named = Object.entries(columns)

@@ -43,9 +43,11 @@ const mayHaveGotThrough = sqlText`
            or e.event = 'attempt_finished' and e.fields->>'outcome' in ('uncertain', 'sent'))
       and not exists (
         select from send_events later
-        where later.request_id = e.request_id and later.id > e.id and later.event = 'attempt_finished'
-          and later.fields->>'attempt' = e.fields->>'attempt'
-          and later.fields->>'outcome' not in ('uncertain', 'sent')))`
+        where later.request_id = e.request_id and later.id > e.id
+          and (later.event = 'attempt_finished'
+               and later.fields->>'attempt' = e.fields->>'attempt'
+               and later.fields->>'outcome' not in ('uncertain', 'sent')
+               or later.event = 'fell_back')))`
 
 /** A lost claim stays in the row, so that its late outcome can still decide the send's state. Its events are stored already. */
 const endStatement = prepared<CanceledSend>(

@@ -28,6 +28,7 @@ interface FactsRow {
   maxInFlight: number | null
   hasReceipts: boolean
   deletedAt: Date | null
+  channels: SendFacts['channels']
 }
 
 const factsStatement = prepared<FactsRow>(
@@ -42,12 +43,16 @@ const factsStatement = prepared<FactsRow>(
            c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
            c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
            c.max_in_flight as "maxInFlight", c.expects_receipts or c.receipt_at is not null as "hasReceipts",
-           c.deleted_at as "deletedAt"
+           c.deleted_at as "deletedAt",
+           (select json_agg(json_build_object('channelId', one.id, 'name', one.name, 'provider', one.provider)
+                            order by had.place)
+            from unnest(s.former_channels || c.id) with ordinality had (id, place)
+              join channels one on one.id = had.id) as channels
     from (
-      select channel_id, lane, seq, behind, overflow, next_attempt_at, expires_at, false as is_scheduled
+      select channel_id, former_channels, lane, seq, behind, overflow, next_attempt_at, expires_at, false as is_scheduled
       from sends where request_id = $1
       union all
-      select channel_id, null, null, null, false, send_at, null, true
+      select channel_id, null, null, null, null, false, send_at, null, true
       from scheduled_sends where request_id = $1) s
       join channels c on c.id = s.channel_id
       cross join lateral (
@@ -103,6 +108,7 @@ function factsOf(row: FactsRow): SendFacts {
     isInSlowStart,
     ahead: firstAhead && { count: countAhead, first: firstAhead },
     waitedFor: behind === null ? null : { requestId: behind, finishedAt: behindUntil },
+    channels: row.channels,
     channel: {
       channelId,
       provider,

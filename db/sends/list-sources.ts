@@ -1,5 +1,6 @@
 import type { ListQuery } from '../../src/core/list-query.ts'
 import type { Database } from '../client.ts'
+import { postedChannel } from '../posted-channel.ts'
 import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
 import { byAccept, byId, type Order, Values } from './list-order.ts'
 
@@ -60,7 +61,7 @@ export async function sourcesOf(
   ): Promise<Sources> => ({
     order,
     sends: has.sends ? await sources('sends', conditions.ofSends) : undefined,
-    scheduled: has.scheduled ? await sources('scheduled_sends', conditions.both) : undefined,
+    scheduled: has.scheduled ? await sources('scheduled_sends', conditions.ofScheduled) : undefined,
   })
   const { contact, reference } = query
   if (reference !== undefined && accountId !== undefined)
@@ -104,16 +105,17 @@ async function rareSource(
   const isFailure = status === 'failed' || status === 'uncertain'
   if (!isFailure && status !== 'queued' && status !== 'sending') return undefined
   const isRare = isFailure ? 's.failure is not null' : 's.finished_at is null'
-  const theirs = (add: Values['add']): string => {
-    if (channelId !== undefined) return `s.channel_id = ${add(channelId)} and ${isRare}`
-    if (accountId === undefined) return isRare
-    return `s.channel_id = any(array(select id from channels where account_id = ${add(accountId)})) and ${isRare}`
-  }
+  // Of all channels of the account: a send to one may have fallen back to another.
+  const theirs = (add: Values['add']): string =>
+    accountId === undefined
+      ? isRare
+      : `s.channel_id = any(array(select id from channels where account_id = ${add(accountId)})) and ${isRare}`
   const counted = new Values()
   if (await hasFew(db, `select from sends s where ${theirs(counted.add)}`, counted.list))
     return source([theirs(values.add)], [...inOrder, ...conditions.ofSends])
   if (!near || !isFailure || channelId === undefined) return undefined
-  return source([theirs(values.add), ...inOrder], conditions.ofSends, 'order by s.seq desc')
+  const ofChannel = `s.channel_id = ${values.add(channelId)} and ${isRare}`
+  return source([ofChannel, ...inOrder], conditions.ofSends, 'order by s.seq desc')
 }
 
 async function hasFew(db: Database, matching: string, values: unknown[]): Promise<boolean> {
@@ -124,21 +126,23 @@ async function hasFew(db: Database, matching: string, values: unknown[]): Promis
   return (rows[0]?.count ?? 0) <= few
 }
 
-/** Conditions on a send of either table; and, with what only a send of `sends` has, on one of those. */
+/** Conditions on a send of each of the two tables. */
 function filtersOf(
   query: SendsQuery,
   has: ReturnType<typeof tablesOf>,
   values: Values,
-): { both: string[]; ofSends: string[] } {
+): { ofScheduled: string[]; ofSends: string[] } {
   const { status, delivery, channelId, flowId, contact, providerCode, reason, providerMessageIds } = query
-  const both = [
-    channelId !== undefined && `s.channel_id = ${values.add(channelId)}::uuid`,
+  const channel = channelId === undefined ? undefined : `${values.add(channelId)}::uuid`
+  const ofChannel = (column: string) => (channel === undefined ? [] : [`${column} = ${channel}`])
+  const anywhere = [
     flowId !== undefined && `s.flow_id = ${values.add(flowId)}::uuid`,
     contact !== undefined &&
       `s.contact_type = ${values.add(contact.type)}::text and s.contact_value = ${values.add(contact.value)}::text`,
   ].filter((condition) => condition !== false)
   // PostgreSQL refuses a value that the statement doesn't use.
-  if (!has.sends) return { both, ofSends: [] }
+  const ofScheduled = [...ofChannel('s.channel_id'), ...anywhere]
+  if (!has.sends) return { ofScheduled, ofSends: [] }
   const ofSends = [
     status !== undefined && `s.status = ${values.add(status)}::text`,
     delivery !== undefined && `s.delivery = ${values.add(delivery)}::text`,
@@ -147,7 +151,7 @@ function filtersOf(
     providerMessageIds !== undefined &&
       `s.provider_message_id = any(${values.add(providerMessageIds)}::text[])`,
   ].filter((condition) => condition !== false)
-  return { both, ofSends: [...both, ...ofSends] }
+  return { ofScheduled, ofSends: [...ofChannel(postedChannel), ...anywhere, ...ofSends] }
 }
 
 /** Conditions on the place in the order. */

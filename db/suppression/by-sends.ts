@@ -1,5 +1,6 @@
 import type { AutoCause } from '../../src/core/suppression.ts'
 import type { Database, Transaction } from '../client.ts'
+import { theOneOf } from '../posted-channel.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { isErased } from '../upkeep/erase.ts'
 
@@ -28,12 +29,13 @@ const suppressStatement = prepared<{ id: string }>(
     added as (
       insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
       select g.id, s.account_id, s.contact_type, s.contact_value,
-             case when g.cause = 'opt_out' then s.channel_id end, g.cause, g.reason, s.request_id
+             case when g.cause = 'opt_out' then channels.id end, g.cause, g.reason, s.request_id
       from given g
         cross join lateral (
           select * from sends
-          where sends.request_id = g."requestId" and sends.channel_id = any(g."channelIds") limit 1) s
-        join channels on channels.id = s.channel_id
+          where sends.request_id = g."requestId" limit 1) s
+        join channels on channels.id = (
+          ${theOneOf('g."channelIds"')})
       where not ${isErased} and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
       order by s.account_id, s.contact_value
       on conflict do nothing

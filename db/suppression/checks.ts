@@ -2,8 +2,9 @@ import { moveGivenSends } from '../admission/scheduled-sends.ts'
 import { isSuppressed } from '../claim-rule.ts'
 import { type Database, inTransaction } from '../client.ts'
 import type { FailedSend } from '../delivery/fail-queued.ts'
+import type { FallBack } from '../delivery/fall-back.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { failSuppressed } from './fail-suppressed.ts'
+import { failSuppressedIn, type Suppressed } from './fail-suppressed.ts'
 
 /*
  * A claim fails a suppressed send by itself. Sends that no worker is about to claim, because their channel is held, or they wait
@@ -35,8 +36,7 @@ const dueStatement = prepared<Check>(
 
 type Waiting = 'queued' | 'sending' | 'scheduled'
 
-interface SuppressedSend {
-  requestId: string
+interface SuppressedSend extends Suppressed {
   status: Waiting
 }
 
@@ -78,7 +78,9 @@ const findStatement = prepared<SuppressedSend>(
       select s.request_id, 'scheduled', s.account_id, s.channel_id, s.contact_value
       from (select distinct account_id from chosen where contact_value is null) c cross join lateral (
         select * from scheduled_sends where scheduled_sends.account_id = c.account_id offset 0) s)
-    select s.request_id as "requestId", s.status
+    select s.request_id as "requestId", s.status, s.channel_id as "channelId",
+           (select provider from channels
+            where id = s.channel_id and fallback_channel_id is not null) as "fallsBackFrom"
     from (select * from of_contacts union all select * from of_accounts union all select * from scheduled) s
     where ${isSuppressed('$2::bytea')}
     limit ${maxSends}`,
@@ -110,17 +112,20 @@ interface CheckPass {
 }
 
 /** Compares the waiting sends of some checks with the suppressions, and fails those that are suppressed. */
-export async function runSuppressionChecks(db: Database, suppressionKey: Buffer): Promise<CheckPass> {
+export async function runSuppressionChecks(
+  db: Database,
+  suppressionKey: Buffer,
+  fallBack: FallBack = async () => [],
+): Promise<CheckPass> {
   return await inTransaction(db, async (transaction) => {
     const [due] = await dueStatement(transaction, [])
     if (!due?.ids) return { failed: [], isMore: false }
     const found = await findStatement(transaction, [due.ids, suppressionKey])
-    const idsOf = (status: Waiting) =>
-      found.filter((send) => send.status === status).map(({ requestId }) => requestId)
-    const scheduled = idsOf('scheduled')
+    const scheduled = found.filter(({ status }) => status === 'scheduled').map(({ requestId }) => requestId)
     if (scheduled.length > 0) await moveGivenSends(transaction, scheduled)
-    const waiting = [...idsOf('queued'), ...scheduled]
-    const failed = waiting.length > 0 ? await failSuppressed(transaction, waiting, suppressionKey) : []
+    const waiting = found.filter(({ status }) => status !== 'sending')
+    const failed =
+      waiting.length > 0 ? await failSuppressedIn(transaction, waiting, suppressionKey, fallBack) : []
     // Those that another statement has locked are looked at again.
     const isInFlight = failed.length < found.length
     const isMore = found.length === maxSends && failed.length > 0

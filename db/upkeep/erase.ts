@@ -22,6 +22,8 @@ const keptFields = [
   'nextAttemptAt',
   'sendAt',
   'late',
+  'fromChannelId',
+  'toChannelId',
 ] satisfies EventField[]
 
 /** SQL that redacts an event's fields: all but `keptFields` become null. */

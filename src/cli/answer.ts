@@ -13,6 +13,7 @@ type OptionalSetting =
   | 'API_KEY_PEPPER'
   | 'CREDENTIALS_KEY'
   | 'CREDENTIALS_KEY_PREVIOUS'
+  | 'PUBLIC_BASE_URL'
   | 'RETENTION_DAYS'
 
 /** What the CLI reads, and where it prints, line by line. */

@@ -1,16 +1,18 @@
 import { type Command, Option } from 'commander'
 import { v7 as uuidv7 } from 'uuid'
 import {
+  type ChannelFields,
   createChannel,
-  findProvider,
+  findChannel,
   holdChannel,
   listChannels,
   resumeChannel,
   updateChannel,
 } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
+import { inChains } from '../../db/accounts/fallbacks.ts'
 import { audited, recordAudit } from '../../db/audit/record.ts'
-import type { AuditDetail } from '../core/audit.ts'
+import type { AuditDetail, AuditRow } from '../core/audit.ts'
 import { addressIssue } from '../core/config-address.ts'
 import { describeIssue, describeIssues } from '../core/issues.ts'
 import { heldByOperator } from '../core/own-reasons.ts'
@@ -32,6 +34,14 @@ import {
   orderingOption,
   rateOption,
 } from './channel-options.ts'
+import {
+  addFallbackOptions,
+  type FallbackOptions,
+  fallbackDetails,
+  fallbackFields,
+  fallbackWarnings,
+  hasFallbackOptions,
+} from './fallback-options.ts'
 import { name } from './name.ts'
 
 export function channelCommands(program: Command, answer: Answerer): void {
@@ -51,8 +61,7 @@ export function channelCommands(program: Command, answer: Answerer): void {
 }
 
 function createCommand(channel: Command, answer: Answerer): void {
-  channel
-    .command('create')
+  addFallbackOptions(channel.command('create'))
     .requiredOption('--account <id>', 'the account that owns the channel')
     .addOption(
       new Option('--provider <name>', 'the provider that takes its messages')
@@ -67,8 +76,9 @@ function createCommand(channel: Command, answer: Answerer): void {
     .option(...rateOption)
     .option(...maxInFlightOption)
     .option(...autoSuppressOption)
-    .action((options: ChannelOptions & { account: string; provider: ProviderName }, command: Command) =>
-      answer(command, async ({ db, setting, actor }) => {
+    .action((options: NewChannelOptions, command: Command) =>
+      answer(command, async (context) => {
+        const { db, setting, actor } = context
         const { provider } = options
         const accountId = await existingAccount(db, options.account)
         const id = uuidv7()
@@ -76,15 +86,18 @@ function createCommand(channel: Command, answer: Answerer): void {
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
         const { name, ordering = 'contact' } = options
         const fields = { ...fieldsOf(options), name, ...sealed, onUncertain, ordering }
+        const channel = { id, accountId, provider, ...fields }
+        const row = {
+          ...actor,
+          action: 'channel.create',
+          target: id,
+          details: { accountId, provider, ...detailsOf(options) },
+        } as const
+        if (hasFallbackOptions(options)) return await createWithFallback(context, { channel, row }, options)
         await audited(
           db,
-          (transaction) => createChannel(transaction, { id, accountId, provider, ...fields }),
-          () => ({
-            ...actor,
-            action: 'channel.create',
-            target: id,
-            details: { accountId, provider, ...detailsOf(options) },
-          }),
+          (transaction) => createChannel(transaction, channel),
+          () => row,
         )
         return { channelId: id }
       }),
@@ -92,8 +105,7 @@ function createCommand(channel: Command, answer: Answerer): void {
 }
 
 function updateCommand(channel: Command, answer: Answerer): void {
-  channel
-    .command('update')
+  addFallbackOptions(channel.command('update'))
     .argument('<channel>', "the channel's id")
     .option('--name <name>', 'a name to recognise it by', name)
     .option(
@@ -107,23 +119,78 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option(...rateOption)
     .option(...maxInFlightOption)
     .option(...autoSuppressOption)
-    .action((id: string, options: Partial<ChannelOptions>, command: Command) =>
-      answer(command, async ({ db, setting, actor }) => {
+    .action((id: string, options: Partial<ChannelOptions> & FallbackOptions, command: Command) =>
+      answer(command, async (context) => {
+        const { db, setting, actor } = context
         const { config } = options
-        const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
-        if (!provider) throw noChannel(id)
-        const sealed = config === undefined ? {} : seal(provider, config, id, setting)
+        const channel = canBeRecordId(id) ? await findChannel(db, id) : undefined
+        if (!channel) throw noChannel(id)
+        const sealed = config === undefined ? {} : seal(channel.provider, config, id, setting)
         const changes = { ...fieldsOf(options), ...sealed }
+        const details = detailsOf(options)
+        const row = { ...actor, action: 'channel.update', target: id, details } as const
+        if (hasFallbackOptions(options)) {
+          const change = { id: id.toLowerCase(), accountId: channel.accountId, changes, row }
+          return await updateWithFallback(context, change, options)
+        }
         if (Object.keys(changes).length === 0)
           throw new CliError('Nothing to change; see: outbound channel update --help')
         await audited(
           db,
           (transaction) => updateChannel(transaction, id, changes),
-          () => ({ ...actor, action: 'channel.update', target: id, details: detailsOf(options) }),
+          () => row,
         )
         return { channelId: id }
       }),
     )
+}
+
+type NewChannelOptions = ChannelOptions & FallbackOptions & { account: string; provider: ProviderName }
+
+/** The id of a channel, and what its fallback can't send, if there is something. */
+const withWarnings = (channelId: string, warnings: readonly string[]) => ({
+  channelId,
+  ...(warnings.length > 0 && { warnings }),
+})
+
+function createWithFallback(
+  context: CliContext,
+  { channel, row }: { channel: Parameters<typeof createChannel>[1]; row: AuditRow },
+  options: FallbackOptions,
+) {
+  const { id, accountId, provider, name, sealedConfig } = channel
+  return inChains(context.db, accountId, async (transaction, channels) => {
+    const fields = fallbackFields(id, options, channels)
+    await createChannel(transaction, { ...channel, ...fields })
+    await recordAudit(transaction, row)
+    const { fallbackChannelId = null } = fields
+    const chained = { channelId: id, name, provider, sealedConfig, fallbackChannelId }
+    return withWarnings(id, await fallbackWarnings(transaction, context, chained, channels))
+  })
+}
+
+interface Change {
+  id: string
+  accountId: string
+  changes: Partial<ChannelFields>
+  row: AuditRow
+}
+
+function updateWithFallback(
+  context: CliContext,
+  { id, accountId, changes, row }: Change,
+  options: FallbackOptions,
+) {
+  return inChains(context.db, accountId, async (transaction, channels) => {
+    const fields = { ...changes, ...fallbackFields(id, options, channels) }
+    await updateChannel(transaction, id, fields)
+    await recordAudit(transaction, row)
+    const channel = channels.find(({ channelId }) => channelId === id)
+    const warnings = channel
+      ? await fallbackWarnings(transaction, context, { ...channel, ...fields }, channels)
+      : []
+    return withWarnings(id, warnings)
+  })
 }
 
 function holdCommands(channel: Command, answer: Answerer): void {
@@ -192,8 +259,9 @@ function deleteCommand(channel: Command, answer: Answerer): void {
 }
 
 /** What was set; of the config only that it was. */
-const detailsOf = ({ config, ...options }: Partial<ChannelOptions>) => ({
+const detailsOf = ({ config, ...options }: Partial<ChannelOptions> & FallbackOptions) => ({
   ...(fieldsOf(options) as Record<string, AuditDetail>),
+  ...fallbackDetails(options),
   ...(config !== undefined && { config: 'set' }),
 })
 

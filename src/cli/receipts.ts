@@ -4,14 +4,17 @@ import { Agent, request } from 'undici'
 import { NIL } from 'uuid'
 import { auditedInPages } from '../../db/audit/record.ts'
 import type { Database } from '../../db/client.ts'
-import { findReceivingChannels, recordReceipts } from '../../db/receipts.ts'
+import type { FallBack } from '../../db/delivery/fall-back.ts'
+import { findReceivingChannels, type ReceivingChannel, recordReceipts } from '../../db/receipts.ts'
 import { findUnreported, type UnreportedSend } from '../../db/unreported.ts'
 import type { ProviderRules } from '../core/provider.ts'
-import { type ProviderName, providerRules } from '../core/providers/index.ts'
+import { providerRules } from '../core/providers/index.ts'
 import type { Receipt, ReceiptRules } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { openConfig } from '../core/sealed-config.ts'
+import { faller } from '../fallback/fall-back.ts'
 import { addressNotAllowed, guardedConnector } from '../platform/guarded-connector.ts'
+import { createLogger } from '../platform/logger.ts'
 import { credentialsKeys } from '../platform/settings.ts'
 import { rowOf } from '../receipts/record-receipts.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
@@ -53,6 +56,7 @@ export function receiptCommands(program: Command, answer: Answerer): void {
 async function fetchReceipts(context: CliContext, { channel: id, since }: FetchOptions): Promise<Fetched> {
   const { db, actor } = context
   const asker = await askerFor(context, id)
+  const fallBack = asker.channel.hasFallback ? faller(fallingBack(context)) : undefined
   const row = {
     ...actor,
     action: 'receipts.fetch',
@@ -60,14 +64,14 @@ async function fetchReceipts(context: CliContext, { channel: id, since }: FetchO
     details: { since: since.toISOString() },
   } as const
   return await auditedInPages(db, row, {
-    change: () => fetchFrom(db, asker, { channel: id, since }),
+    change: () => fetchFrom(db, { ...asker, fallBack }, { channel: id, since }),
     resultOf: (fetched) => ({ ...fetched }),
   }).finally(() => asker.close())
 }
 
 async function fetchFrom(
   db: Database,
-  { ask, provider }: Asker,
+  { ask, channel, fallBack }: Asker & { fallBack: FallBack | undefined },
   { channel: id, since }: FetchOptions,
 ): Promise<Fetched> {
   const total: Fetched = { asked: 0, changed: 0 }
@@ -76,11 +80,8 @@ async function fetchFrom(
     const page = await findUnreported(db, [id, since, after, pageSize])
     const receipts = await Promise.all(page.map((send) => limit(() => ask(send))))
     total.asked += page.length
-    total.changed += await record(
-      db,
-      { id, provider },
-      receipts.filter((receipt) => receipt !== undefined),
-    )
+    const found = receipts.filter((receipt) => receipt !== undefined)
+    total.changed += await record(db, channel, found, fallBack)
     after = page.at(-1)?.requestId ?? after
     if (page.length < pageSize) return total
   }
@@ -88,16 +89,30 @@ async function fetchFrom(
 
 async function record(
   db: Database,
-  { id, provider }: { id: string; provider: ProviderName },
+  { channelId, provider, hasFallback }: ReceivingChannel,
   receipts: readonly Receipt[],
+  fallBack: FallBack | undefined,
 ): Promise<number> {
   if (receipts.length === 0) return 0
-  const rows = receipts.map((receipt) => rowOf({ receipt, channelIds: [id] }, provider))
-  return (await recordReceipts(db, rows)).filter(({ result }) => result === 'applied').length
+  const rows = receipts.map((receipt) => rowOf({ receipt, channelIds: [channelId], hasFallback }, provider))
+  return (await recordReceipts(db, rows, fallBack)).filter(({ result }) => result === 'applied').length
+}
+
+/** What falls back is woken and logged by the workers. */
+function fallingBack({ setting }: CliContext) {
+  return {
+    log: createLogger('silent'),
+    settings: {
+      CREDENTIALS_KEY: setting('CREDENTIALS_KEY'),
+      CREDENTIALS_KEY_PREVIOUS: setting('CREDENTIALS_KEY_PREVIOUS'),
+      API_KEY_PEPPER: setting('API_KEY_PEPPER'),
+      PUBLIC_BASE_URL: setting('PUBLIC_BASE_URL'),
+    },
+  }
 }
 
 interface Asker {
-  provider: ProviderName
+  channel: ReceivingChannel
   /** Asks the provider for one message's state; undefined if it doesn't know the message any more. */
   ask(send: UnreportedSend): Promise<Receipt | undefined>
   close(): Promise<void>
@@ -124,7 +139,7 @@ async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker>
       `${channel.provider} ${what}; run the command again later: it asks only for what is still unknown`,
     )
   return {
-    provider: channel.provider,
+    channel,
     async ask({ requestId, providerMessageId }) {
       const { url, headers } = fetching.requestFor(providerMessageId, config)
       const { statusCode, text } = await get(url, headers, dispatcher).catch((error: { code?: string }) => {

@@ -14,6 +14,7 @@ export const sendChanges = {
   'message.uncertain': { status: 'uncertain', delivery: null },
   'message.canceled': { status: 'canceled', delivery: null },
   'message.replayed': { status: 'queued', delivery: null },
+  'message.fell_back': { status: 'queued', delivery: null },
   'message.delivered': { status: 'sent', delivery: 'delivered' },
   'message.read': { status: 'sent', delivery: 'read' },
   'message.undelivered': { status: 'sent', delivery: 'undelivered' },

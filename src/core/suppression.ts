@@ -41,9 +41,9 @@ export const suppressedReasons: Record<SuppressionCause, string> = {
   opt_out: 'suppressed: the contact wants no messages from this channel',
 }
 
-/** Undefined for the reasons of other failures. */
+/** Undefined for the reasons of other failures. Why its fallback didn't send it may follow after a semicolon. */
 export const causeOfReason = (reason: string): SuppressionCause | undefined =>
-  suppressionCauses.find((cause) => suppressedReasons[cause] === reason)
+  suppressionCauses.find((cause) => `${reason};`.startsWith(`${suppressedReasons[cause]};`))
 
 /** Begins the value of an entry whose contact was erased; its keyed hash follows. No valid contact begins so. */
 export const erasedPrefix = 'erased:'

@@ -1,4 +1,5 @@
-import type { TemplateVariable } from './message.ts'
+import type { TemplateMessage, TemplateVariable } from './message.ts'
+import type { TemplateRules } from './provider.ts'
 
 const placeholder = /\{\{([^{}]+)\}\}/g
 
@@ -39,6 +40,20 @@ export function variableIssues(
       return issue ? [`${path}.value: ${issue}`] : []
     }),
   ]
+}
+
+/** The issues of a send's variables with a channel's template; without a definition, it isn't registered there. */
+export function templateIssues(
+  rules: TemplateRules,
+  { variables }: Pick<TemplateMessage, 'variables'>,
+  definition: object | undefined,
+): string[] {
+  return variableIssues(
+    definition && rules.variablesOf(definition),
+    variables,
+    (variable) => rules.valueIssue?.(variable, definition),
+    (key) => rules.unregisteredKeyIssue?.(key),
+  )
 }
 
 /** Why WhatsApp, by whatever provider, can't take a variable's value; undefined if it can. */

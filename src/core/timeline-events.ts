@@ -111,6 +111,14 @@ export const timelineEvents = {
     when: 'The provider reports that the contact complained about the message. Status and delivery stay.',
     fields: receiptFields,
   },
+  fell_back: {
+    when: 'It goes on by the fallback of its channel, instead of its end there.',
+    fields: {
+      fromChannelId: z.string().describe('The channel that had it until then.'),
+      toChannelId: z.string().describe('The channel that has it now.'),
+      reason,
+    },
+  },
   erased: { when: 'An operator erased content and contact of the send.', fields: {} },
 } satisfies Record<string, { when: string; fields: z.ZodRawShape }>
 

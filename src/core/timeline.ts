@@ -31,7 +31,7 @@ export const timelineFields = {
     uncertain: 'the provider may or may not have the message',
     canceled: 'it was canceled before the provider could have the message',
   }),
-  channelId: z.string().describe('The channel that sends it.'),
+  channelId: z.string().describe('The channel of the request.'),
   contact: z.object({
     type: z.enum(contactTypes).describe('The kind of `value`.'),
     value: z.string().describe(`The normalised value: ${normalisedContacts.join(', or ')}.`),
@@ -74,7 +74,7 @@ export const timelineFields = {
   sentThrough: z
     .string()
     .nullable()
-    .describe('The channel that has it now, if another than `channelId`. Null if it is that one.'),
+    .describe('The channel that has it now, if it fell back from `channelId`. Null if it never did.'),
   events: z.array(z.custom<TimelineEvent>()).describe('The events so far, oldest first.'),
 }
 
@@ -105,6 +105,8 @@ export interface SendRecord {
   undelivered: (Pick<Timeline, 'providerCode'> & Partial<Pick<Timeline, 'reason'>>) | null
   sendAt: Date | null
   reference: string | null
+  /** The channel that has it now; null if it never fell back. */
+  sentThrough: string | null
 }
 
 /** A stored event. It may have been written by a later release, with a name that is unknown here. */
@@ -125,11 +127,19 @@ export function buildTimeline(
   stored: readonly StoredEvent[],
   contact: 'whole' | 'masked',
 ): Timeline {
-  // The sort is stable: of the same moment, receipts come after what they are about.
-  const [receipts, others] = divide(stored, isOfReceipt)
-  const events = [...accept(send, others), ...others, ...latestAttempt(send, stored), ...receipts].sort(
-    (a, b) => a.at.getTime() - b.at.getTime(),
+  // The sort is stable: of the same moment, receipts come after what they are about, and a fallback after what caused it.
+  const [receipts, notReceipts] = divide(stored, isOfReceipt)
+  const [fallbacks, others] = divide(
+    notReceipts,
+    ({ event }) => event === ('fell_back' satisfies TimelineEventName),
   )
+  const events = [
+    ...accept(send, others),
+    ...others,
+    ...latestAttempt(send, stored),
+    ...receipts,
+    ...fallbacks,
+  ].sort((a, b) => a.at.getTime() - b.at.getTime())
   return {
     ...summaryOf(send, contact),
     events: events.map(
@@ -157,7 +167,7 @@ export function summaryOf(send: SendRecord, contact: 'whole' | 'masked'): Omit<T
     sendAt: send.sendAt?.toISOString() ?? null,
     reference: send.reference,
     ...causeOf(send),
-    sentThrough: null,
+    sentThrough: send.sentThrough,
   }
 }
 

@@ -147,6 +147,13 @@ function endMetrics({ counter }: Definitions) {
       'Sends that ended. One that ends again, after a replay, by a late outcome or by a receipt, counts again.',
       'status',
     ),
+    fallbacks: counter(
+      'outbound_fallbacks_total',
+      'Sends that ended on a channel with a fallback, by the providers of both channels and by what became of them.',
+      'from',
+      'to',
+      'result',
+    ),
   }
 }
 

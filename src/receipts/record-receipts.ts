@@ -13,6 +13,7 @@ import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { type Receipt, tidyReceipt } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { autoCauseOf } from '../core/suppression.ts'
+import { type FallbackSettings, faller, noteFallback, wakeUpsOf } from '../fallback/fall-back.ts'
 import { logEvent } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
@@ -31,13 +32,13 @@ export interface ReceivedReceipts {
   provider: ProviderName
   /** The channel that was addressed. */
   channelId: string
-  receipts: readonly { receipt: Receipt; channelIds: readonly string[] }[]
+  receipts: readonly { receipt: Receipt; channelIds: readonly string[]; hasFallback: boolean }[]
 }
 
 type Request = Omit<ReceivedReceipts, 'receipts'> & { rows: ReceiptRow[] }
 
 /** Without shards, a worker finds by itself the sends that may go now, and the endpoints to call. */
-type Recording = Needs<'db' | 'clock' | 'log' | 'metrics'> & Partial<Needs<'shards'>>
+type Recording = Needs<'db' | 'clock' | 'log' | 'metrics', FallbackSettings> & Partial<Needs<'shards'>>
 
 export type ReceiptRecorder = ReturnType<typeof receiptRecorder>
 
@@ -46,15 +47,17 @@ export function receiptRecorder(runtime: Recording) {
   const { db, clock, log, metrics, shards = [] } = runtime
   const wakeEndpoints = endpointWaker({ log, shards })
   const wake = tolerantWaker({ log, shards }, 'lane_not_woken')
+  const fallBack = faller(runtime)
   const lastOfChannels = channelMoments(log, 'last', (moments) => noteReceipts(db, moments))
   const record = async (batch: readonly Request[]): Promise<RecordedReceipt[][]> => {
     const recorded = await recordReceipts(
       db,
       batch.flatMap(({ rows }) => rows),
+      fallBack,
     )
     wakeEndpoints(recorded.flatMap(({ endpointsToWake }) => endpointsToWake ?? []))
     // Not awaited, because receipts don't need Redis: a worker adds missing wake-ups.
-    void wake(recorded.flatMap(({ nextInLane }) => nextInLane ?? []))
+    void wake([...recorded.flatMap(({ nextInLane }) => nextInLane ?? []), ...wakeUpsOf(recorded)])
     const now = new Date(clock.nowMs())
     for (const { channelId } of recorded) if (channelId !== null) lastOfChannels.note(channelId, now)
     let taken = 0
@@ -91,7 +94,7 @@ export function receiptRecorder(runtime: Recording) {
 
 /** A receipt as the statement takes it. */
 export function rowOf(
-  { receipt, channelIds }: ReceivedReceipts['receipts'][number],
+  { receipt, channelIds, hasFallback }: ReceivedReceipts['receipts'][number],
   provider: ProviderName,
 ): ReceiptRow {
   const { requestId, kind, sender: _, suppresses: given, ...fields } = tidyReceipt(receipt)
@@ -99,13 +102,17 @@ export function rowOf(
   const { providerCode } = fields
   const ofFailure = () => autoCauseOf({ providerCode, suppresses: given }, suppressingCodes)
   const suppresses = kind === 'complained' ? 'complaint' : kind === 'undelivered' ? ofFailure() : null
-  return { requestId: requestId.toLowerCase(), channelIds, kind, fields, suppresses }
+  const mayFallBack = hasFallback && kind === 'undelivered'
+  return {
+    ...{ requestId: requestId.toLowerCase(), channelIds, kind, fields, suppresses },
+    ...(mayFallBack && { fallsBackFrom: provider }),
+  }
 }
 
 function note(runtime: Recording, request: Request, recorded: readonly RecordedReceipt[]): void {
   const { log, metrics } = runtime
   const { provider, channelId, rows } = request
-  for (const [index, { result, effect, confirms }] of recorded.entries()) {
+  for (const [index, { result, effect, confirms, fallback }] of recorded.entries()) {
     const { requestId = '', fields } = rows[index] ?? { fields: undefined }
     metrics.receipts.inc({ provider, result })
     const cause = rows[index]?.suppresses
@@ -114,6 +121,7 @@ function note(runtime: Recording, request: Request, recorded: readonly RecordedR
     if (result === 'applied') observeLag(metrics, provider, fields?.providerAt, runtime.clock.nowMs())
     if (confirms) noteEnd(runtime, { requestId, status: 'sent', fields: {} })
     if (effect) noteEffect(runtime, provider, requestId, effect)
+    if (fallback) noteFallback(runtime, fallback)
   }
   const unknown = rows.find((_row, index) => recorded[index]?.result === 'unknown')
   if (unknown) {

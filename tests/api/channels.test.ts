@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
-import { holdChannel } from '../../db/accounts/channels.ts'
+import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { createFlow } from '../../db/accounts/flows.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
@@ -218,4 +218,16 @@ test('each request counts for the rate limit of the account, once it is found go
   const over = await ask(service, account, 'GET', '/v1/flows')
   expectError(over, 429)
   expect(Number(over.headers.get('Retry-After'))).toBeGreaterThan(0)
+})
+
+test('a channel with a fallback shows it, and when its sends go on by it', async () => {
+  const { db } = service.runtime
+  const account = await buildAccount(service)
+  const { channelId } = account
+  const second = await buildChannel(service, account.accountId)
+  await updateChannel(db, channelId, { fallbackChannelId: second })
+  const read = async () => (await ask(service, account, 'GET', `/v1/channels/${channelId}`)).body.fallback
+  expect(await read()).toEqual({ channelId: second, on: ['failed', 'undelivered'], withinSeconds: 3600 })
+  await updateChannel(db, channelId, { fallbackOn: ['undelivered'], fallbackWithinSeconds: 60 })
+  expect(await read()).toEqual({ channelId: second, on: ['undelivered'], withinSeconds: 60 })
 })

@@ -75,6 +75,9 @@ const trickledBody: Treatment = {
   act: trickle(head, ' '.repeat(2000)),
 }
 
+/** Every third contact. */
+export const isRefusedContact = (contact: string): boolean => Number(contact.slice(-4)) % 3 === 0
+
 export const behaviours = {
   accepting: (): Behaviour => () => accepts,
   slow:
@@ -86,6 +89,11 @@ export const behaviours = {
     (): Behaviour =>
     ({ number }, { random }) =>
       sleep(between(random, 0, 400), number === 1 && random() < 0.4 ? isBusy : accepts),
+  /** Refuses some contacts at every attempt; `isRefusedContact` says which. */
+  refusingSome:
+    (): Behaviour =>
+    ({ contact }, { random }) =>
+      isRefusedContact(contact) ? isBusy : sleep(between(random, 0, 200), accepts),
   /** Answers no call until it is to behave differently, so that calls pile up. */
   holding:
     (): Behaviour =>

@@ -29,8 +29,16 @@ export interface DeliveryLedger {
 
 const agent = new Agent({ headersTimeout: answerWithinMs, bodyTimeout: answerWithinMs })
 
+interface Reports {
+  channelId: string
+  status: 'delivered' | 'undelivered'
+}
+
 /** Reports the phase's messages, to one API after the other, each request until it is answered with 200. */
-export function openDeliveries(phase: Phase): DeliveryLedger {
+export function openDeliveries(
+  phase: Phase,
+  { channelId, status: reported }: Reports = { channelId: phase.channelId, status: 'delivered' },
+): DeliveryLedger {
   const posts: ReceiptPost[] = []
   const underWay = new Set<Promise<void>>()
   let waiting: string[] = []
@@ -39,10 +47,11 @@ export function openDeliveries(phase: Phase): DeliveryLedger {
     for (;;) {
       const apis = phase.world.fleet.apis()
       const startedAt = performance.now()
-      const status = await send(apis[turn++ % apis.length]?.url, phase.channelId, post.requestIds)
+      const receipts = post.requestIds.map((requestId) => ({ requestId, status: reported }))
+      const status = await send(apis[turn++ % apis.length]?.url, channelId, JSON.stringify(receipts))
       post.answers.push({ status, ms: performance.now() - startedAt })
       if (status === 200) {
-        for (const requestId of post.requestIds) phase.delivered.add(requestId)
+        if (reported === 'delivered') for (const requestId of post.requestIds) phase.delivered.add(requestId)
         return
       }
       await sleep(repeatAfterMs)
@@ -70,14 +79,9 @@ export function openDeliveries(phase: Phase): DeliveryLedger {
   }
 }
 
-async function send(
-  url: string | undefined,
-  channelId: string,
-  requestIds: readonly string[],
-): Promise<number | undefined> {
+async function send(url: string | undefined, channelId: string, text: string): Promise<number | undefined> {
   const id = `msg_${randomUUID()}`
   const at = new Date()
-  const text = JSON.stringify(requestIds.map((requestId) => ({ requestId, status: 'delivered' })))
   try {
     const { statusCode, body } = await request(`${url}/receipts/${channelId}`, {
       method: 'POST',

@@ -29,6 +29,8 @@ export interface Phase {
   channelId: string
   clients: ClientSend[]
   provider: ProviderLedger
+  /** The calls as the ledgers are compared; by default those of the provider. */
+  calls: () => readonly ProviderCall[]
   /** The sends that the provider reported as delivered, with receipts that were taken. */
   delivered: Set<string>
   /** The sends in flight at a worker when it was killed. Only these may end uncertain. */
@@ -42,8 +44,8 @@ export interface Phase {
   /** What it did, as text. */
   notes: string[]
   newSend(options?: NewSend): ClientSend
-  /** Creates another channel with the same provider and ledgers. */
-  openChannel(onUncertain: OnUncertain): Promise<string>
+  /** Creates another channel, by default with the same provider and ledgers. */
+  openChannel(onUncertain: OnUncertain, path?: string): Promise<string>
   rows(): Promise<PhaseRow[]>
   /** How the counters differ from a count of its sends, as text. */
   miscounts(): Promise<string[]>
@@ -73,8 +75,8 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
   const path = `/${name}`
   const provider = world.provider.open(path, Math.floor(random() * 2 ** 31))
   const channelIds: string[] = []
-  const openChannel = async (onUncertain: OnUncertain) => {
-    const id = await world.openChannel(path, onUncertain)
+  const openChannel = async (onUncertain: OnUncertain, to = path) => {
+    const id = await world.openChannel(to, onUncertain)
     channelIds.push(id)
     return id
   }
@@ -94,6 +96,7 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
     channelId,
     clients,
     provider,
+    calls: () => provider.calls,
     delivered: new Set(),
     inFlightAtKills: [],
     struckAt: undefined,
@@ -142,14 +145,14 @@ export async function settle(phase: Phase): Promise<void> {
 }
 
 export function compare(phase: Phase, rows: readonly PhaseRow[]): Comparison {
-  const { world, clients, provider, delivered } = phase
+  const { world, clients, calls, delivered } = phase
   const entries = clients.map((send) => ({
     ...send,
     requestIds: acceptedIds(send),
     isRefused: isRefused(phase, send),
   }))
   const { attempts } = world
-  return compareLedgers({ clients: entries, calls: provider.calls, rows, delivered, attempts })
+  return compareLedgers({ clients: entries, calls: calls(), rows, delivered, attempts })
 }
 
 /** A send with a key doesn't count: an earlier request may have recorded it. */

@@ -112,6 +112,19 @@ const cases: { name: string; refused: string[]; allowed: string[] }[] = [
     allowed: [channel('breaker_openings = 1')],
   },
   {
+    name: 'channels_fallback',
+    refused: [
+      channel('fallback_channel_id = id'),
+      channel('fallback_channel_id = uuidv7(), fallback_within_seconds = 0'),
+      channel(`fallback_on = '{failed}'`),
+      channel('fallback_within_seconds = 60'),
+    ],
+    allowed: [
+      channel('fallback_channel_id = uuidv7()'),
+      channel(`fallback_channel_id = uuidv7(), fallback_on = '{failed}', fallback_within_seconds = 60`),
+    ],
+  },
+  {
     name: 'conversations_closed',
     refused: [conversation('null', 'uuidv7()')],
     allowed: [conversation('null', 'null'), conversation('now()', 'null'), conversation('now()', 'uuidv7()')],
@@ -201,7 +214,9 @@ async function olderDatabase(
     alter table sends drop column reference, drop column send_at;
     drop index sends_of_account;
     drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests, person_sessions, people;
-    alter table channels drop column auto_suppress;
+    alter table channels drop column auto_suppress, drop column fallback_channel_id, drop column fallback_on,
+      drop column fallback_within_seconds;
+    alter table sends alter column seq set generated always, drop column former_channels;
     alter table sends drop column change_number`)
   return { databaseUrl, client }
 }

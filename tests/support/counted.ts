@@ -25,7 +25,7 @@ export async function countersOf(client: Pick<ClientBase, 'query'>): Promise<Rec
 export async function countedSends(client: Pick<ClientBase, 'query'>): Promise<Record<string, number>> {
   const { rows } = await client.query<{ name: string; sends: number }>(`
     with all_sends as (
-      select channel_id, accepted_at, status, delivery from sends
+      select coalesce(former_channels[1], channel_id) as channel_id, accepted_at, status, delivery from sends
       union all
       select channel_id, accepted_at, 'queued', null from scheduled_sends)
     select concat_ws(' ', channel_id, to_char(date_trunc('hour', accepted_at at time zone 'utc'), 'YYYY-MM-DD HH24'), state) as name,

@@ -31,6 +31,8 @@ export function buildEnteredSend(
     isLimited: false,
     isOverflow: false,
     isProbe: false,
+    fellBack: false,
+    hasFallback: false,
     callInMs: null,
     tooLateInMs: null,
     ...changes,

@@ -24,4 +24,5 @@ export const queuedRecord: SendRecord = {
   undelivered: null,
   sendAt: null,
   reference: null,
+  sentThrough: null,
 }

@@ -117,7 +117,10 @@ test('a send that is claimed, finished or unknown is not claimed again, and asks
   await recordOutcomes(db, [{ requestId, claimId: claim.id, ...sent }])
   expect(await claimSends(db, [requestId], by('b'))).toEqual([])
   expect(await findRefusals(db, [requestId, unknown], testSuppressionKey)).toEqual([
-    { requestId, isSuppressed: false, dueInMs: null, wakesLaneHead: true, waitsForPermitOf: null },
+    {
+      ...{ requestId, isSuppressed: false, dueInMs: null, wakesLaneHead: true, waitsForPermitOf: null },
+      ...{ channelId: account.channelId, fallsBackFrom: null },
+    },
   ])
 })
 

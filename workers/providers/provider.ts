@@ -22,6 +22,8 @@ export interface Delivery<Config> {
   expiresInMs: number | null
   /** The trace in which the send was accepted. */
   traceparent?: string | null
+  /** Whether its channel has a fallback. */
+  hasFallback?: boolean
   config: Config
 }
 

@@ -106,7 +106,7 @@ export function sandbox(db: Database, record: ReceiptRecorder): Provider {
 }
 
 function receiptOf(
-  { requestId, channelId }: Delivery<unknown>,
+  { requestId, channelId, hasFallback = false }: Delivery<unknown>,
   providerMessageId: string,
   kind: DeliveryState,
 ) {
@@ -119,7 +119,11 @@ function receiptOf(
     providerMessageId,
     ...(kind === 'undelivered' && { reason: 'the sandbox does not deliver to this recipient' }),
   }
-  return { provider: 'sandbox', channelId, receipts: [{ receipt, channelIds: [channelId] }] } as const
+  return {
+    provider: 'sandbox',
+    channelId,
+    receipts: [{ receipt, channelIds: [channelId], hasFallback }],
+  } as const
 }
 
 function keep(db: Database, delivery: Delivery<unknown>): Promise<string> {

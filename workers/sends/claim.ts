@@ -3,6 +3,7 @@ import { type Claim, type ClaimedSend, claimSends, reclaimSends } from '../../db
 import { findRefusals, type Refusal } from '../../db/delivery/refusals.ts'
 import { isRowFault } from '../../db/errors.ts'
 import { suppressionKey as keyFrom } from '../../src/core/suppression.ts'
+import type { FallbackSettings } from '../../src/fallback/fall-back.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch, type MicroBatchOptions } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
@@ -35,7 +36,7 @@ type ClaimResult = { send?: OwnSend; refusal?: Refusal }
  * isn't due yet, its wake-up is delayed until then. If its contact is suppressed, it fails.
  */
 export function claimer(
-  runtime: Needs<'db' | 'log' | 'metrics', 'API_KEY_PEPPER'>,
+  runtime: Needs<'db' | 'log' | 'metrics', FallbackSettings>,
   worker: string,
   permits: Pick<Permits, 'request'>,
 ) {
@@ -111,6 +112,7 @@ function afterRefusal({ dueInMs, wakesLaneHead }: Refusal): NextWakeUp {
 }
 
 /** The worker logs `replayed`, because the CLI, which replays sends, doesn't write to the service's log. */
-function isFirstSinceReplay({ attempt, attemptsBeforeReplay }: ClaimedSend): boolean {
-  return attemptsBeforeReplay > 0 && attempt === attemptsBeforeReplay + 1
+function isFirstSinceReplay({ attempt, attemptsBeforeReplay, fellBack }: ClaimedSend): boolean {
+  // A fallback begins a new series of attempts as a replay does.
+  return attemptsBeforeReplay > 0 && attempt === attemptsBeforeReplay + 1 && !fellBack
 }

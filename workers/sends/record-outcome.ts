@@ -6,6 +6,7 @@ import { type AttemptOutcome, decide, decideLate, tidy } from '../../src/core/ou
 import type { ProviderRules } from '../../src/core/provider.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
+import { type FallbackSettings, faller, noteFailure, noteFallback } from '../../src/fallback/fall-back.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
@@ -33,18 +34,21 @@ const verdictDefaults = {
 const sentByReceipt = { status: 'sent', reason: undefined, delayMs: undefined } as const
 
 /** Decides the send's next state after an attempt, commits it, and logs it. */
-export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics', RetrySettings>) {
+export function outcomeRecorder(
+  runtime: Needs<'db' | 'clock' | 'log' | 'metrics', RetrySettings | FallbackSettings>,
+) {
   const { db, clock, log, metrics } = runtime
   const firstOfChannels = channelMoments(log, 'first', (moments) => awaitReceipts(db, moments))
   const retryDelaysOf = retryDelays(runtime)
   const recordLate = lateRecorder(runtime)
   const suppress = contactSuppresser(runtime)
+  const fallBack = faller(runtime)
   const outcomes = new MicroBatch<OutcomeRow, RecordedRow | undefined>({
     maxItems: maxOutcomesPerFlush,
     isItemsFault: isRowFault,
     flush: retryUntilAvailable(log, async (batch) => {
       metrics.outcomeBatch.observe(batch.length)
-      const recorded = new Map((await recordOutcomes(db, batch)).map((row) => [row.requestId, row]))
+      const recorded = new Map((await recordOutcomes(db, batch, fallBack)).map((row) => [row.requestId, row]))
       return batch.map(({ requestId }) => recorded.get(requestId))
     }),
   })
@@ -57,26 +61,35 @@ export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics
     const { holdsChannel } = verdict
     const record = recordOf(attempt, outcome, timed.durationMs)
     await suppress(send, outcome)
+    const ended = { send, outcome: timed, delayMs: undefined, nextInLane: null, fellBackTo: undefined }
     const configUsed = holdsChannel ? sealedConfig : undefined
-    const recorded = await outcomes.add({ requestId, claimId, record, ...verdict, sealedConfig: configUsed })
+    const recorded = await outcomes.add({
+      ...{ requestId, claimId, record, ...verdict, sealedConfig: configUsed },
+      ...(send.hasFallback && {
+        mayFallBack: { requestId, channelId: send.channelId, provider: send.provider },
+      }),
+    })
     if (!recorded) {
       const endpointsToWake = await recordLate(send, outcome, record)
-      return { send, outcome: timed, isLate: true, delayMs: undefined, nextInLane: null, endpointsToWake }
+      return { ...ended, isLate: true, endpointsToWake }
     }
 
     logEvent(log, requestId, 'attempt_finished', record)
     if (holdsChannel)
       logEvent(log, requestId, 'channel_held', { reason: verdict.reason, channelId: send.channelId })
-    const { receipts, nextAttemptAt, nextInLane } = recorded
+    const { receipts, nextAttemptAt, nextInLane, fallback } = recorded
     const { status, reason, delayMs } = receipts?.confirm ? sentByReceipt : verdict
+    const fellBackTo = fallback?.result === 'fell_back' ? fallback.toChannelId : undefined
     // The wake-ups follow in `nextWaker`.
-    if (status !== 'queued') noteEnd(runtime, { requestId, status, fields: { reason } })
+    if (status === 'failed') noteFailure(runtime, requestId, { reason, fallback })
+    else if (status !== 'queued') noteEnd(runtime, { requestId, status, fields: { reason } })
     else if (!holdsChannel) noteRetry(runtime, requestId, { reason, nextAttemptAt })
     if (status === 'sent' && reportsEach(send)) firstOfChannels.note(send.channelId, new Date(clock.nowMs()))
     for (const effect of receipts?.effects ?? []) noteEffect(runtime, send.provider, requestId, effect)
+    if (fallback && status === 'sent') noteFallback(runtime, fallback)
     if (status === 'sent') observeTime(metrics, send, recorded)
     const endpointsToWake = recorded.endpointsToWake ?? []
-    return { send, outcome: timed, isLate: false, delayMs, nextInLane, endpointsToWake }
+    return { ...ended, isLate: false, delayMs, nextInLane, fellBackTo, endpointsToWake }
   }
 }
 

@@ -24,6 +24,8 @@ export interface RecordedOutcome {
   delayMs: number | undefined
   /** The next send of its lane, which may go now that this one has ended. */
   nextInLane: WakeUp | null
+  /** The channel that has it now, if it fell back. */
+  fellBackTo: string | undefined
   /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: readonly string[]
 }

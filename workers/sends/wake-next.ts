@@ -1,3 +1,4 @@
+import type { FallbackSettings } from '../../src/fallback/fall-back.ts'
 import { logFault } from '../../src/platform/logger.ts'
 import { endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import { laneWaker } from '../../src/queue/wake-sends.ts'
@@ -14,7 +15,7 @@ import { channelBreakers } from './wake-next/breaker.ts'
  * the lane is woken then.
  */
 export function nextWaker(
-  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', RetrySettings>,
+  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', RetrySettings | FallbackSettings>,
   permits: Pick<Permits, 'grant'>,
   times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
@@ -24,12 +25,13 @@ export function nextWaker(
   const updateBreaker = channelBreakers(runtime, times)
 
   const wakeNext = async (recorded: RecordedOutcome) => {
-    const { send, outcome, isLate, delayMs, nextInLane, endpointsToWake } = recorded
+    const { send, outcome, isLate, delayMs, nextInLane, fellBackTo, endpointsToWake } = recorded
     const { requestId, channelId, isLimited } = send
     wakeEndpoints(endpointsToWake)
     if (isLate) return await lanes.wakeHeadOf(requestId)
     await updateBreaker(send, outcome)
     if (isLimited) await permits.grant(channelId)
+    if (fellBackTo !== undefined) await permits.grant(fellBackTo)
     if (nextInLane) await lanes.wake(nextInLane)
     // A send that was accepted at this very moment is in neither result: its accept and this outcome didn't see each other.
     else if (delayMs === undefined) void lanes.wakeHeadOf(requestId)

@@ -4,16 +4,19 @@ import type { Database } from '../../db/client.ts'
 import { foldCounts } from '../../db/counters/fold.ts'
 import { expireSends } from '../../db/delivery/expiry.ts'
 import type { FailedSend } from '../../db/delivery/fail-queued.ts'
+import type { FallBack } from '../../db/delivery/fall-back.ts'
 import { findDeadWorkers, forgetDeadWorkers, type Sweeper } from '../../db/delivery/leases.ts'
 import { findLostClaims, giveUpClaims, type LostClaim } from '../../db/delivery/lost-claims.ts'
 import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
+import type { WakeUp } from '../../src/core/send-job.ts'
 import { suppressionKey as keyFrom } from '../../src/core/suppression.ts'
+import { type FallbackSettings, faller, noteFallback, wakeUpsOf } from '../../src/fallback/fall-back.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { endFollower, noteRetry, type SendEnd } from '../../src/platform/send-end.ts'
 import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
-import { laneWaker } from '../../src/queue/wake-sends.ts'
+import { laneWaker, tolerantWaker } from '../../src/queue/wake-sends.ts'
 import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type RetrySettings, retryDelays } from '../providers/retry-delays.ts'
@@ -36,7 +39,7 @@ export function startSweeps(
   runtime: Needs<
     'db' | 'log' | 'metrics' | 'shards',
     | RetrySettings
-    | 'API_KEY_PEPPER'
+    | FallbackSettings
     | 'RETENTION_DAYS'
     | 'MEDIA_RETENTION_HOURS'
     | 'CALLBACK_RETENTION_DAYS'
@@ -57,12 +60,21 @@ export function startSweeps(
   const { wakeHeadOf } = laneWaker(runtime)
   const wakeEndpoints = endpointWaker(runtime)
   const followEnd = endFollower(runtime, wakeEndpoints, wakeHeadOf)
-  const givingUp = { db, log, metrics, retryDelaysOf: retryDelays(runtime), followEnd, wakeHeadOf }
+  const fallBack = faller(runtime)
+  const wake = tolerantWaker(runtime, 'fallback_not_woken')
+  const givingUp = {
+    db,
+    log,
+    metrics,
+    retryDelaysOf: retryDelays(runtime),
+    followEnd,
+    wakeHeadOf,
+    fallBack,
+    wake,
+  }
   const suppressionKey = keyFrom(settings.API_KEY_PEPPER)
   let looksForOrphansAt = 0
-  const noteFailed = (failed: readonly FailedSend[]) => {
-    for (const { requestId, reason } of failed) followEnd({ requestId, status: 'failed', fields: { reason } })
-  }
+  const noteFailed = failureNoter(runtime, followEnd)
   const failingSweep = (failSome: (db: Database, limit: number) => Promise<FailedSend[]>) =>
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
       const failed = await failSome(db, pageSize)
@@ -86,7 +98,7 @@ export function startSweeps(
     failingSweep(expireSends),
     failingSweep(failSendsOfDeletedChannels),
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
-      const { failed, isMore } = await runSuppressionChecks(db, suppressionKey)
+      const { failed, isMore } = await runSuppressionChecks(db, suppressionKey, fallBack)
       noteFailed(failed)
       return isMore ? 0 : sweepEveryMs
     }),
@@ -110,10 +122,25 @@ export function startSweeps(
   }
 }
 
+/** Logs and counts sends that failed, or went on by fallbacks, and wakes what waits for that. */
+function failureNoter(runtime: Needs<'log' | 'metrics' | 'shards'>, followEnd: (end: SendEnd) => void) {
+  const wake = tolerantWaker(runtime, 'fallback_not_woken')
+  return (failed: readonly FailedSend[]) => {
+    for (const { requestId, reason, fallback } of failed) {
+      if (fallback) noteFallback(runtime, fallback)
+      const fields = { reason: fallback?.reason ?? reason }
+      if (fallback?.result !== 'fell_back') followEnd({ requestId, status: 'failed', fields })
+    }
+    void wake(wakeUpsOf(failed))
+  }
+}
+
 type GivingUp = Needs<'db' | 'log' | 'metrics'> & {
   retryDelaysOf: (claim: LostClaim) => readonly number[]
   followEnd: (end: SendEnd) => void
   wakeHeadOf: (requestId: string) => Promise<void>
+  fallBack: FallBack
+  wake: (wakeUps: readonly WakeUp[]) => Promise<void>
 }
 
 async function releaseLostEndpoints(
@@ -138,20 +165,31 @@ async function giveUpLostClaims(runtime: GivingUp, sweeper: Sweeper): Promise<vo
 }
 
 async function giveUp(runtime: GivingUp, sweeper: Sweeper, claims: readonly LostClaim[]): Promise<void> {
-  const { db, log, metrics, retryDelaysOf, followEnd, wakeHeadOf } = runtime
+  const { db, log, metrics, retryDelaysOf, followEnd, wakeHeadOf, fallBack, wake } = runtime
   const verdicts = claims.map((claim) => {
-    const { requestId, claimId, attempt, onUncertain, mayHaveCalled, provider } = claim
+    const { requestId, claimId, attempt, onUncertain, mayHaveCalled, provider, channelId } = claim
     const verdict = decideLoss(claim, {
       retryDelaysSeconds: retryDelaysOf(claim),
       onUncertain,
       random: Math.random(),
     })
-    return { requestId, claimId, attempt, mayHaveCalled, provider, delayMs: undefined, ...verdict }
+    const mayFallBack = claim.hasFallback ? { requestId, channelId, provider } : undefined
+    return {
+      requestId,
+      claimId,
+      attempt,
+      mayHaveCalled,
+      provider,
+      delayMs: undefined,
+      ...verdict,
+      mayFallBack,
+    }
   })
-  const givenUp = new Map((await giveUpClaims(db, sweeper, verdicts)).map((row) => [row.requestId, row]))
+  const rows = await giveUpClaims(db, sweeper, verdicts, fallBack)
+  const givenUp = new Map(rows.map((row) => [row.requestId, row]))
   const ours = verdicts.filter(({ requestId }) => givenUp.has(requestId))
   for (const { requestId, attempt, mayHaveCalled, reason, provider, ...verdict } of ours) {
-    const { nextAttemptAt, receipts, endpointsToWake } = givenUp.get(requestId) ?? {}
+    const { nextAttemptAt, receipts, endpointsToWake, fallback } = givenUp.get(requestId) ?? {}
     const outcome = mayHaveCalled ? {} : { outcome: 'not_called' as const }
     logEvent(log, requestId, 'attempt_lost', { attempt, ...outcome, reason })
     metrics.lostClaims.inc()
@@ -161,5 +199,7 @@ async function giveUp(runtime: GivingUp, sweeper: Sweeper, claims: readonly Lost
       void wakeHeadOf(requestId)
     } else followEnd({ requestId, status, fields: status === 'sent' ? {} : { reason }, endpointsToWake })
     for (const effect of receipts?.effects ?? []) noteEffect({ log, metrics }, provider, requestId, effect)
+    if (fallback) noteFallback({ log, metrics }, fallback)
   }
+  void wake(wakeUpsOf(rows))
 }

@@ -8,13 +8,14 @@ import {
 } from '../../../db/accounts/own-channels.ts'
 import { accountLists } from '../../core/account-lists.ts'
 import { channelStatus } from '../../core/channel-status.ts'
+import { shownFallback } from '../../core/fallback.ts'
 import { providerRules } from '../../core/providers/index.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
+import { channelRules } from '../../platform/channel-rules.ts'
 import type { Needs } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
 import { authorize } from '../authenticate.ts'
 import { type ApiEnv, factory } from '../context.ts'
-import { channelRules } from '../send/channel-rules.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { type AccountSteps, queryOf } from './steps.ts'
 
@@ -86,6 +87,7 @@ function channelShower(runtime: ChannelNeeds) {
   return (channel: OwnChannel) => {
     const { channelId, name, provider } = channel
     const { contactTypes, messageTypes } = rulesOf(channel)
-    return { channelId, name, provider, contactTypes, messageTypes, ...channelStatus(channel) }
+    const state = { ...channelStatus(channel), ...shownFallback(channel) }
+    return { channelId, name, provider, contactTypes, messageTypes, ...state }
   }
 }

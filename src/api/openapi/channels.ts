@@ -1,6 +1,7 @@
 import { accountLists } from '../../core/account-lists.ts'
 import { channelStatuses, failingReason } from '../../core/channel-status.ts'
 import { contactTypes } from '../../core/contact.ts'
+import { fallbackCauses } from '../../core/fallback.ts'
 import { messageTypes } from '../../core/message.ts'
 import { providerNames } from '../../core/providers/index.ts'
 import { refusalsOfChannel, refusalsOfChannels, refusalsOfTemplates } from './account-refusals.ts'
@@ -32,6 +33,27 @@ const channel: Record<string, JsonSchema> = {
   statusReason: textOrNull('Why it is `failing` or `held`; null if it is `ready`.'),
 }
 
+const fallback: JsonSchema = {
+  type: 'object',
+  description: 'The channel by which its sends go on that it could not deliver. Absent if it has none.',
+  required: ['channelId', 'on', 'withinSeconds'],
+  properties: {
+    channelId: uuid('The id of that channel.'),
+    on: {
+      type: 'array',
+      items: { type: 'string', enum: fallbackCauses },
+      description: 'After what: the send `failed`, or the provider reported it as `undelivered`.',
+    },
+    withinSeconds: { type: 'integer', minimum: 1, description: 'No later than this after their accept.' },
+  },
+}
+
+/** Only a channel that has one shows it. */
+const withFallback = (schema: JsonSchema): JsonSchema => ({
+  ...schema,
+  properties: { ...schema.properties, fallback },
+})
+
 const template: Record<string, JsonSchema> = {
   name: text('The name that sends use.'),
   variables: {
@@ -54,8 +76,8 @@ const flow: Record<string, JsonSchema> = {
 
 /** The schemas of channels, templates and flows, by name. Not strict, because fields may be added. */
 export const channelSchemas: Record<string, JsonSchema> = {
-  Channel: whole(channel, 'A channel of the account.'),
-  ShownChannel: whole({ ...ofRequest, ...channel }, 'A channel of the account.'),
+  Channel: withFallback(whole(channel, 'A channel of the account.')),
+  ShownChannel: withFallback(whole({ ...ofRequest, ...channel }, 'A channel of the account.')),
   ChannelList: listOf('channels', 'Channel'),
   RegisteredTemplate: whole(template, 'A template that is registered with a channel.'),
   RegisteredVariable: whole(variable, 'A variable of a registered template.'),

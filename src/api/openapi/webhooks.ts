@@ -19,6 +19,7 @@ const meanings: Record<(typeof sendChangeTypes)[number], string> = {
   'message.failed': 'The send failed',
   'message.uncertain': 'The provider may or may not have the message',
   'message.canceled': 'The send was canceled',
+  'message.fell_back': 'The send did not end: it goes on by the fallback of its channel',
   'message.replayed': 'An operator replayed the send',
   'message.delivered': 'The contact got the message',
   'message.read': 'The contact read the message',

@@ -11,8 +11,10 @@ const maxSendsPerLookup = 1000
 
 export interface AddressedReceipt {
   receipt: Receipt
-  /** The channels whose send it may be about: the one in the path, and the send's own if both share receipts. */
+  /** The channel whose send it is about: the one in the path, or the send's own if both share receipts. */
   channelIds: readonly string[]
+  /** Whether that channel has a fallback. */
+  hasFallback: boolean
 }
 
 /**
@@ -28,19 +30,27 @@ export function channelsAddresser({ db }: Needs<'db'>, openChannel: ChannelOpene
       return ids.map((id) => found.get(id))
     },
   })
-  /** @returns for each receipt, the other channel of the account that has its send. */
+  /** @returns for each receipt, the other channel of the account that has or had its send, and that it is about. */
   const siblingsOf = async (
-    { accountId, channelId }: OpenChannel,
+    { accountId, channelId, provider, rules, config }: OpenChannel,
     receipts: readonly Receipt[],
   ): Promise<(OpenChannel | undefined)[]> => {
     const requestIds = receipts.map(({ requestId }) => requestId.toLowerCase())
     const sends = await Promise.all(requestIds.map((id) => (canBeRecordId(id) ? lookups.add(id) : undefined)))
-    const ids = sends.map((send) =>
-      send?.accountId === accountId && send.channelId !== channelId ? send.channelId : undefined,
+    const idsOf = sends.map((send) =>
+      send?.accountId === accountId ? send.channelIds.filter((id) => id !== channelId) : [],
     )
-    const others = [...new Set(ids)].filter((id) => id !== undefined)
+    const others = [...new Set(idsOf.flat())]
     const opened = new Map(await Promise.all(others.map(async (id) => [id, await openChannel(id)] as const)))
-    return ids.map((id) => opened.get(id ?? ''))
+    return idsOf.map((ids, index) =>
+      ids
+        .map((id) => opened.get(id))
+        .find(
+          (one) =>
+            one?.provider === provider &&
+            rules.areShared?.(receipts[index]?.sender ?? '', config, one.config),
+        ),
+    )
   }
 
   /** Of the ids that a receipt may be about, the first one of a send of the channel; else the first. */
@@ -49,7 +59,7 @@ export function channelsAddresser({ db }: Needs<'db'>, openChannel: ChannelOpene
     if (otherRequestIds.length === 0) return rest
     const ids = [receipt.requestId, ...otherRequestIds].filter(canBeRecordId)
     const sends = await Promise.all(ids.map((id) => lookups.add(id)))
-    const own = sends.find((send) => send?.channelId === channelId)
+    const own = sends.find((send) => send?.channelIds.includes(channelId))
     return own ? { ...rest, requestId: own.requestId } : rest
   }
 
@@ -58,17 +68,15 @@ export function channelsAddresser({ db }: Needs<'db'>, openChannel: ChannelOpene
     channel: OpenChannel,
     given: readonly Receipt[],
   ): Promise<AddressedReceipt[]> => {
-    const { channelId, provider, rules, config } = channel
+    const { channelId, rules } = channel
     const isInDoubt = given.some(({ otherRequestIds }) => otherRequestIds !== undefined)
     const receipts = isInDoubt
       ? await c.get('deadline').spend(Promise.all(given.map((receipt) => ofChannel(channelId, receipt))))
       : given
     const siblings = rules.areShared ? await c.get('deadline').spend(siblingsOf(channel, receipts)) : []
     return receipts.map((receipt, index) => {
-      const sibling = siblings[index]
-      const isShared =
-        sibling?.provider === provider && rules.areShared?.(receipt.sender ?? '', config, sibling.config)
-      return { receipt, channelIds: isShared ? [channelId, sibling.channelId] : [channelId] }
+      const { channelId: sentBy, hasFallback } = siblings[index] ?? channel
+      return { receipt, channelIds: [sentBy], hasFallback }
     })
   }
 }

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type { ReadReceipts } from '../../core/receipt.ts'
+import type { FallbackSettings } from '../../fallback/fall-back.ts'
 import { receiptRecorder } from '../../receipts/record-receipts.ts'
 import type { Needs } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
@@ -9,7 +10,7 @@ import type { OpenChannel } from './find-channel.ts'
 type Read = Omit<ReadReceipts, 'receipts'> & { receipts: readonly AddressedReceipt[] }
 
 /** Commits the receipts in PostgreSQL, and counts what the request reported besides. */
-export function recorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics' | 'shards'>) {
+export function recorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics' | 'shards', FallbackSettings>) {
   const record = receiptRecorder(runtime)
   const { metrics } = runtime
   return async (

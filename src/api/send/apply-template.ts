@@ -4,7 +4,7 @@ import { joinIssues } from '../../core/issues.ts'
 import type { Message } from '../../core/message.ts'
 import type { ProviderRules } from '../../core/provider.ts'
 import { providerRules } from '../../core/providers/index.ts'
-import { variableIssues } from '../../core/template.ts'
+import { templateIssues } from '../../core/template.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
@@ -25,16 +25,11 @@ export function templateApplier({ db }: Needs<'db'>) {
     const { template: rules }: ProviderRules = providerRules[channel.provider]
     const nameIssue = definition ? undefined : rules.unregisteredIssue?.(name)
     if (nameIssue) throw new ApiError(400, `message.template.name: ${nameIssue}`)
-    const needed = definition && rules.variablesOf(definition)
-    const issues = variableIssues(
-      needed,
-      variables,
-      (variable) => rules.valueIssue?.(variable, definition),
-      (key) => rules.unregisteredKeyIssue?.(key),
-    )
+    const issues = templateIssues(rules, { variables }, definition)
     if (issues.length > 0) {
       const issue = joinIssues(issues)
       // The log gets the template's own keys only: others are text of the client.
+      const needed = definition && rules.variablesOf(definition)
       const areKnown = needed && variables.every(({ key }) => needed.includes(key))
       const reason = areKnown ? issue : 'message.template.variables: not those of the template'
       throw new ApiError(400, issue, {}, reason)

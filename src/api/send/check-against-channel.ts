@@ -3,10 +3,10 @@ import { isOwnFlow } from '../../../db/accounts/flows.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { sendIssue } from '../../core/send-issue.ts'
 import type { SendRequest } from '../../core/send-request.ts'
+import { channelRules } from '../../platform/channel-rules.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
-import { channelRules } from './channel-rules.ts'
 
 export type CheckedRequest = SendRequest & { contentType?: string | undefined }
 

@@ -1,3 +1,4 @@
+import { sinceFallback } from '../fallback.ts'
 import type { Fault } from '../outcome.ts'
 import { lastAttempt, ownReasonOf } from '../own-reasons.ts'
 import { causeOfReason, type SuppressionCause } from '../suppression.ts'
@@ -171,10 +172,13 @@ export function lastOf<Name extends TimelineEventName>(events: readonly Timeline
   return events.findLast((event): event is EventOf<Name> & TimelineEvent => event.event === name)
 }
 
-/** Whether an attempt of a send that isn't sent may have got through: its outcome is unknown, or came too late. */
+/**
+ * Whether an attempt of a send that isn't sent may have got through: its outcome is unknown, or came too late. It fell back only
+ * after all that had certainly failed.
+ */
 export function mayHaveGotThrough(events: readonly TimelineEvent[]): boolean {
   const inDoubt = new Set<unknown>()
-  for (const { event, attempt, outcome } of events) {
+  for (const { event, attempt, outcome } of sinceFallback(events)) {
     if (event === 'attempt_lost' && outcome !== 'not_called') inDoubt.add(attempt)
     if (event !== 'attempt_finished') continue
     if (outcome === 'uncertain' || outcome === 'sent') inDoubt.add(attempt)

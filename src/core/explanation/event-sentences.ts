@@ -75,10 +75,21 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
       facts,
     ),
   canceled: () => ({ text: 'Canceled. The provider does not have it.' }),
+  fell_back: (event, _timeline, { channels }) => ({
+    text: withReason(
+      `It goes on by ${nameOf(channels, event.toChannelId)}, the fallback of ${nameOf(channels, event.fromChannelId)}`,
+      event,
+    ),
+  }),
   erased: () => ({ text: 'Its contact and content were erased.' }),
   replayed: ({ nextAttemptAt }, _timeline, { now }) => ({
     text: nextAttemptAt ? `Replayed, due at ${clock(nextAttemptAt, now)}.` : 'Replayed.',
   }),
+}
+
+const nameOf = (channels: SendFacts['channels'], channelId: string) => {
+  const channel = channels.find((one) => one.channelId === channelId)
+  return channel ? `the channel ${channel.name} (${channel.provider})` : `the channel ${channelId}`
 }
 
 /** Describes an event in a sentence. An event of a later release, which is unknown here, is described by its name. */

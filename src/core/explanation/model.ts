@@ -5,7 +5,10 @@ import type { SendStatus } from '../timeline.ts'
 export interface SendFacts {
   /** PostgreSQL's time, like the times of the timeline. */
   now: Date
+  /** The channel that has it now. */
   channel: ChannelFacts
+  /** Those that have had it, the first one that of the request, and the one that has it now. */
+  channels: readonly Pick<ChannelFacts, 'channelId' | 'name' | 'provider'>[]
   /** When the next attempt is due. */
   nextAttemptAt: Date
   /** Whether it waits for the time that it is scheduled for, which is when the next attempt is due. */

@@ -4,6 +4,7 @@ import { apiKill, rollingRestarts, sameKey } from './api.ts'
 import { callbacks } from './callbacks.ts'
 import { clockSteps } from './clocks.ts'
 import { clusterFaults } from './cluster.ts'
+import { fallbacks } from './fallbacks.ts'
 import { postgresHalfOpen, redisHalfOpen } from './half-open.ts'
 import { cancelAtDue, dueTogether } from './later.ts'
 import { poison } from './poison.ts'
@@ -14,7 +15,7 @@ import { shardsChanged } from './shards.ts'
 import { bothStores, postgresFaults, redisFaults } from './stores.ts'
 import { workerFreeze, workerKill } from './workers.ts'
 
-const ofProcesses = [workerKill, workerFreeze, apiKill, receipts, callbacks]
+const ofProcesses = [workerKill, workerFreeze, apiKill, receipts, callbacks, fallbacks]
 const ofOthers = [clockSteps, providerFaults, poison, rollingRestarts, sameKey, cancelAtDue]
 
 /** The faults that can strike with each kind of Redis. */

@@ -7,6 +7,7 @@ const sources = [
   'src/admin',
   'src/api',
   'src/core',
+  'src/fallback',
   'src/platform',
   'src/queue',
   'src/receipts',

@@ -50,6 +50,7 @@ test('no label is an id, a contact or free text', () => {
     'cause',
     'channels',
     'collector',
+    'from',
     'level',
     'limit',
     'message_type',
@@ -61,6 +62,7 @@ test('no label is an id, a contact or free text', () => {
     'shard',
     'state',
     'status',
+    'to',
   ])
 })
 

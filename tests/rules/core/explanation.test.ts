@@ -51,6 +51,7 @@ const facts: SendFacts = {
   isInSlowStart: false,
   ahead: null,
   waitedFor: null,
+  channels: [],
   channel: {
     channelId,
     provider: 'twilio',

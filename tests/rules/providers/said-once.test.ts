@@ -113,6 +113,7 @@ function textsOn(provider: ProviderName, outcome: Outcome): string[] {
     isInSlowStart: false,
     ahead: null,
     waitedFor: null,
+    channels: [],
     channel: {
       channelId: queuedRecord.channelId,
       provider,

@@ -1,7 +1,7 @@
 import type { Refusal } from '../../../db/delivery/refusals.ts'
-import { failSuppressed } from '../../../db/suppression/fail-suppressed.ts'
+import { failSuppressed, type Suppressed } from '../../../db/suppression/fail-suppressed.ts'
+import { type FallbackSettings, faller, noteFailure } from '../../../src/fallback/fall-back.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
-import { noteEnd } from '../../../src/platform/send-end.ts'
 import type { Needs } from '../../../src/runtime.ts'
 
 /**
@@ -10,18 +10,18 @@ import type { Needs } from '../../../src/runtime.ts'
  * @returns a function that returns the refusals as they are then.
  */
 export function suppressedFailer(
-  runtime: Needs<'db' | 'log' | 'metrics'>,
+  runtime: Needs<'db' | 'log' | 'metrics', FallbackSettings>,
   suppressionKey: Buffer,
 ): (refusals: Refusal[]) => Promise<Refusal[]> {
-  const fail = retryUntilAvailable(runtime.log, (requestIds: readonly string[]) =>
-    failSuppressed(runtime.db, requestIds, suppressionKey),
+  const fallBack = faller(runtime)
+  const fail = retryUntilAvailable(runtime.log, (sends: readonly Suppressed[]) =>
+    failSuppressed(runtime.db, sends, suppressionKey, fallBack),
   )
   return async (refusals) => {
     const suppressed = refusals.filter(({ isSuppressed }) => isSuppressed)
     if (suppressed.length === 0) return refusals
-    const failed = await fail(suppressed.map(({ requestId }) => requestId))
-    for (const { requestId, reason } of failed)
-      noteEnd(runtime, { requestId, status: 'failed', fields: { reason } })
+    const failed = await fail(suppressed)
+    for (const { requestId, ...end } of failed) noteFailure(runtime, requestId, end)
     const hasFailed = new Set(failed.map(({ requestId }) => requestId))
     return refusals.map((refusal) => {
       if (!refusal.isSuppressed) return refusal

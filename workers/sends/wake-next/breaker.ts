@@ -2,8 +2,9 @@ import { allowNextProbe, closeBreaker, failWaiting, openBreaker } from '../../..
 import { leastWaitSeconds } from '../../../src/core/delivery-times.ts'
 import type { AttemptOutcome } from '../../../src/core/outcome.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
+import { type FallbackSettings, faller, noteFailure, wakeUpsOf } from '../../../src/fallback/fall-back.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
-import { noteEnd } from '../../../src/platform/send-end.ts'
+import { tolerantWaker } from '../../../src/queue/wake-sends.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import { FailureStreaks } from '../../providers/failure-streaks.ts'
 import { type RetrySettings, retryDelays } from '../../providers/retry-delays.ts'
@@ -20,16 +21,20 @@ const pageSize = 1000
  * @returns a function to call with the outcome of each attempt.
  */
 export function channelBreakers(
-  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', RetrySettings>,
+  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', RetrySettings | FallbackSettings>,
   times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
   const { db, log, metrics } = runtime
   const retryDelaysOf = retryDelays(runtime)
+  const fallBack = faller(runtime)
+  const wake = tolerantWaker(runtime, 'fallback_not_woken')
   const streaks = new FailureStreaks(times)
   const open = retryUntilAvailable(log, (which: { channelId: string; isAgain: boolean }) =>
     openBreaker(db, which),
   )
-  const fail = retryUntilAvailable(log, (which: Parameters<typeof failWaiting>[1]) => failWaiting(db, which))
+  const fail = retryUntilAvailable(log, (which: Parameters<typeof failWaiting>[1]) =>
+    failWaiting(db, which, fallBack),
+  )
   const allowProbe = retryUntilAvailable(log, (channelId: string) => allowNextProbe(db, channelId))
   const close = retryUntilAvailable(log, (channelId: string) => closeBreaker(db, channelId))
 
@@ -61,14 +66,15 @@ export function channelBreakers(
   /** Fails the sends that have waited for the failing provider for longer than all retries of a send take. */
   async function giveUpWaiting(probe: EnteredSend, answer: string | undefined): Promise<void> {
     const { channelId } = probe
+    const fallsBackFrom = probe.hasFallback ? probe.provider : undefined
     const retriesTakeSeconds = retryDelaysOf(probe).reduce((sum, seconds) => sum + seconds, 0)
     const longerThanSeconds = Math.max(retriesTakeSeconds, leastWaitSeconds)
     const reason = `${ownReasons.providerAway}; its last answer: ${answer ?? 'none'}`
     for (;;) {
-      const failed = await fail({ channelId, longerThanSeconds, reason, limit: pageSize })
+      const failed = await fail({ channelId, longerThanSeconds, reason, limit: pageSize, fallsBackFrom })
       // Those behind them wait for permits, as all sends of the channel do.
-      for (const { requestId } of failed)
-        noteEnd(runtime, { requestId, status: 'failed', fields: { reason } })
+      for (const { requestId, fallback } of failed) noteFailure(runtime, requestId, { reason, fallback })
+      await wake(wakeUpsOf(failed))
       if (failed.length < pageSize) return
     }
   }

@@ -81,6 +81,8 @@ $$;--> statement-breakpoint
 -- Counts for statements that don't: those of the previous release, of operators, and of the mover of scheduled sends.
 CREATE FUNCTION "count_send"() RETURNS trigger LANGUAGE plpgsql AS $$
 declare
+  -- The channel of the request.
+  channel uuid := coalesce(new.former_channels[1], new.channel_id);
   at_hour timestamptz := date_trunc('hour', new.accepted_at, 'UTC');
   counted text := counted_as(new.status, new.delivery, new.failure, new.attempt_record, case when new.delivery = 'undelivered' then
     (select e.fields->>'providerCode' from send_events e
@@ -88,11 +90,11 @@ declare
      order by e.at desc limit 1) end);
 begin
   if tg_op = 'INSERT' then
-    insert into send_count_changes values (new.account_id, new.channel_id, at_hour, 'accepted', 1);
+    insert into send_count_changes values (new.account_id, channel, at_hour, 'accepted', 1);
     new.counted_as := 'waiting';
   end if;
   insert into send_count_changes
-  select new.account_id, new.channel_id, at_hour, e.counted_as, e.change
+  select new.account_id, channel, at_hour, e.counted_as, e.change
   from (values (counted, 1), (new.counted_as, -1)) e (counted_as, change)
   where counted <> new.counted_as and e.counted_as <> 'waiting';
   if tg_op = 'INSERT' then

@@ -1,11 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { Channel } from '../../../db/accounts/channels.ts'
-import type { ProviderRules } from '../../core/provider.ts'
-import { providerRules } from '../../core/providers/index.ts'
-import { openConfig } from '../../core/sealed-config.ts'
-import { logFault } from '../../platform/logger.ts'
-import { credentialsKeys } from '../../platform/settings.ts'
-import type { Needs } from '../../runtime.ts'
+import type { Channel } from '../../db/accounts/channels.ts'
+import type { ProviderRules } from '../core/provider.ts'
+import { providerRules } from '../core/providers/index.ts'
+import { openConfig } from '../core/sealed-config.ts'
+import { type Logger, logFault } from './logger.ts'
+import { credentialsKeys, type Settings } from './settings.ts'
 
 const cachedChannels = 10_000
 
@@ -13,7 +12,10 @@ const cachedChannels = 10_000
 export function channelRules({
   log,
   settings,
-}: Needs<'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>) {
+}: {
+  log: Logger
+  settings: Pick<Settings, 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>
+}) {
   const keys = credentialsKeys(settings)
   const known = new LRUCache<string, ProviderRules>({ max: cachedChannels })
   return ({

@@ -1,0 +1,302 @@
+import type { EndedSend, FallbackCause, FallbackRule, StayResult } from '../../src/core/fallback.ts'
+import type { Message } from '../../src/core/message.ts'
+import type { ProviderName } from '../../src/core/providers/index.ts'
+import type { WakeUp } from '../../src/core/send-job.ts'
+import { buildTimeline, type SendRecord } from '../../src/core/timeline.ts'
+import { ordered } from '../admission/accepts.ts'
+import { overflowOf, quotaUsed } from '../admission/quota.ts'
+import { oneChange } from '../callbacks/new-callbacks.ts'
+import { addChecks, entryValues } from '../claim-rule.ts'
+import type { Transaction } from '../client.ts'
+import { attemptsToEvents, eventOf } from '../event-sql.ts'
+import { recordOfSend } from '../sends/both-tables.ts'
+import { isGiven, isOneOf, prepared, sqlText } from '../statement.ts'
+import { attemptInRow } from './attempt-in-row.ts'
+import { changeState } from './change-state.ts'
+
+/*
+ * A send that has ended goes on by the fallback of its channel. These statements follow the one that ended it, in its transaction: so
+ * nobody sees that end, and a send that doesn't fall back costs nothing (docs/decisions/0053-fallback.md).
+ */
+
+/** A send that has just ended, on this channel. */
+export interface Ended {
+  requestId: string
+  channelId: string
+  provider: ProviderName
+}
+
+/** What became of a send that has ended on a channel with a fallback. */
+export type FallbackResult = { requestId: string; from: ProviderName; to: ProviderName; reason: string } & (
+  | { result: StayResult }
+  | { result: 'fell_back'; fromChannelId: string; toChannelId: string; wakeUp: WakeUp }
+)
+
+/** Decides about sends that have ended, and records what follows: a transaction's last step before it commits. */
+export type FallBack = (transaction: Transaction, ended: readonly Ended[]) => Promise<FallbackResult[]>
+
+/** Adds to each of some ended sends what became of it. @param endedOn where it ended, if that channel has a fallback. */
+export async function withFallbacks<Row extends { requestId: string }>(
+  transaction: Transaction,
+  rows: readonly Row[],
+  endedOn: (row: Row) => Ended | undefined,
+  fallBack: FallBack,
+): Promise<(Row & { fallback?: FallbackResult | undefined })[]> {
+  const ended = rows.flatMap((row) => endedOn(row) ?? [])
+  if (ended.length === 0) return [...rows]
+  const results = new Map((await fallBack(transaction, ended)).map((result) => [result.requestId, result]))
+  return rows.map((row) => ({ ...row, fallback: results.get(row.requestId) }))
+}
+
+interface CandidateRow extends SendRecord {
+  message: Message
+  formerChannels: string[] | null
+  presentChannelId: string
+  expiresAt: Date | null
+  now: Date
+  storedEvents: { at: string; event: string; fields: Record<string, unknown> }[]
+  isSuppressed: boolean
+  fallbackOn: FallbackCause[] | null
+  fallbackWithinSeconds: number | null
+  /** Null if the channel that has it now has no fallback. */
+  target: CandidateTarget | null
+  toProvider: ProviderName
+  overflowOf: string | null
+}
+
+interface CandidateTarget {
+  channelId: string
+  name: string
+  provider: ProviderName
+  sealedConfig: string
+  isDeleted: boolean
+  expireAfterSeconds: number | null
+  template: object | null
+}
+
+const findStatement = prepared<CandidateRow>(
+  'find_fallbacks',
+  'Reads sends that have just ended on channels with a fallback, and what decides whether they go on by it.',
+  sqlText`
+    -- $1: the sends; $2: the key of the hashes of erased contacts.
+    with
+    -- The channel that each has ended on, and the fallback of that.
+    ways as (
+      select s.request_id, source.provider as "toProvider",
+             source.fallback_on as "fallbackOn", source.fallback_within_seconds as "fallbackWithinSeconds",
+             case when target.id is not null then json_build_object(
+               'channelId', target.id, 'name', target.name, 'provider', target.provider,
+               'sealedConfig', target.sealed_config, 'isDeleted', target.deleted_at is not null,
+               'expireAfterSeconds', target.expire_after_seconds,
+               'template', (select t.definition from templates t
+                            where t.channel_id = target.id
+                              and t.name = s.message->'template'->>'name')) end as target
+      from sends s
+        join channels source on source.id = s.channel_id
+        left join channels target on target.id = source.fallback_channel_id
+      where ${isGiven('s.request_id')}),
+    -- Their events.
+    stored as (
+      select e.request_id,
+             json_agg(json_build_object('at', e.at, 'event', e.event, 'fields', e.fields) order by e.id) as events
+      from send_events e
+      where ${isGiven('e.request_id')}
+      group by e.request_id)
+    select ${recordOfSend},
+           s.message, s.former_channels as "formerChannels", s.channel_id as "presentChannelId",
+           s.expires_at as "expiresAt", clock_timestamp() as now,
+           ${overflowOf('s')} as "overflowOf",
+           ways."toProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
+           coalesce(stored.events, '[]') as "storedEvents",
+           exists (
+             select from suppressions e
+             where e.account_id = s.account_id and e.channel_id is null
+               and e.contact_value = any(
+                 ${entryValues('$2::bytea', 's.account_id', 's.contact_value')})) as "isSuppressed"
+    from sends s join ways using (request_id) left join stored using (request_id)
+    where ${isGiven('s.request_id')}`,
+)
+
+/** A send that has ended. */
+export interface FallbackCandidate {
+  send: Omit<EndedSend, 'hasPublicUrl'>
+  rule: FallbackRule
+  /** The channel that has it now: another one than it ended on, if it fell back before this look, whose first answer was lost. */
+  present: { channelId: string; provider: ProviderName; wakeUp: WakeUp }
+  /** The fallback of that channel. */
+  target: CandidateTarget | null
+}
+
+export async function findFallbacks(
+  transaction: Transaction,
+  requestIds: readonly string[],
+  suppressionKey: Buffer,
+): Promise<FallbackCandidate[]> {
+  const rows = await findStatement(transaction, [requestIds, suppressionKey])
+  return rows.map((row) => {
+    const { message, formerChannels, presentChannelId, expiresAt, now, storedEvents, isSuppressed } = row
+    const { contactType: type, contactValue: value, contactName: name, overflowOf } = row
+    const events = storedEvents.map(({ at, ...event }) => ({ at: new Date(at), ...event }))
+    const timeline = buildTimeline(row, events, 'whole')
+    return {
+      send: {
+        timeline,
+        contact: { type, value, name: name ?? undefined },
+        ...{ message, formerChannels: formerChannels ?? [], expiresAt, now, isSuppressed },
+      },
+      rule: { on: row.fallbackOn, withinSeconds: row.fallbackWithinSeconds },
+      present: {
+        channelId: presentChannelId,
+        provider: row.toProvider,
+        wakeUp: { requestId: row.requestId, overflowOf },
+      },
+      target: row.target,
+    }
+  })
+}
+
+/** A send that falls back. */
+export interface FallbackRow {
+  requestId: string
+  toChannelId: string
+  /** As the other channel sends it. */
+  message: Message
+  reason: string
+  providerCode: string | null
+}
+
+/** The order on the other channel is that in which they had theirs before. */
+const given = sqlText`
+  -- What was decided about each.
+  decided as materialized (
+    select * from json_to_recordset($1) as
+      ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text)),
+  -- The sends that fall back, locked.
+  chosen as materialized (
+    select s.*, d."toChannelId", d.message as "newMessage", d.reason, d."providerCode", clock_timestamp() as moved_at
+    from sends s join decided d on d."requestId" = s.request_id
+    where ${isOneOf('s.request_id', 'decided')}
+    order by s.request_id
+    for no key update of s),
+  -- As an accept on their new channels gives them.
+  given as materialized (
+    select s.request_id as "requestId", s.account_id as "accountId", channels.id as "channelId",
+           jsonb_build_object('type', s.contact_type, 'value', s.contact_value) as contact,
+           channels.ordering, channels.expire_after_seconds,
+           row_number() over (order by s.seq) as ordinality
+    from chosen s join channels on channels.id = s."toChannelId"),
+  -- What their accounts have used of their quota, by channel.
+  used as materialized (
+    ${quotaUsed}),
+  ${ordered('given')},
+  -- Each with its place among the sends to its contact.
+  placed as materialized (
+    select o.*, nextval('sends_seq_seq') as seq from (select * from ordered order by ordinality) o)`
+
+const fallBackStatement = prepared<WakeUp>(
+  'fall_back',
+  'Lets sends that have just ended go on by other channels.',
+  sqlText`
+    -- $1: the sends, each with its new channel, its message there, why it ended, and its provider's code.
+    with
+    ${given},
+    -- Their last attempts.
+    attempts as (
+      select s.request_id, s.channel_id, s."toChannelId", s.reason, s.moved_at,
+             ${attemptInRow},
+             case when s.status <> 'failed' then s.finished_at end as over_at
+      from chosen s),
+    -- Their events.
+    events as (
+      ${attemptsToEvents(
+        'attempts',
+        eventOf('a.over_at', 'sent', {}),
+        eventOf('a.moved_at', 'fell_back', {
+          fromChannelId: 'a.channel_id',
+          toChannelId: 'a."toChannelId"',
+          reason: 'a.reason',
+        }),
+      )}),
+    -- Those to contacts that are suppressed there are failed, also if they would wait.
+    checked as (
+      ${addChecks('chosen')}),
+    -- A permit was for the other channel.
+    unused as (
+      delete from permits where request_id = any(array(select request_id from chosen))),
+    -- Nobody is told of a failure after which it goes on.
+    retracted as (
+      delete from callbacks c using chosen s join endpoints e on e.account_id = s.account_id
+      where c.endpoint_id = e.id and c.request_id = s.request_id and c.sequence = s.change_number
+        and c.type = 'message.failed'),
+    ${changeState({
+      set: {
+        status: `'queued'`,
+        channelId: 'placed."channelId"',
+        formerChannels: 's.former_channels || s.channel_id',
+        message: 'chosen."newMessage"',
+        lane: 'placed.lane',
+        seq: 'placed.seq',
+        behind: 'placed.behind',
+        overflow: 'placed.overflow',
+        nextAttemptAt: 'chosen.moved_at',
+        // The message is as old as before, and the other channel may let it wait for less long.
+        expiresAt: sqlText`
+          least(s.expires_at,
+                greatest(s.accepted_at, s.send_at) + placed.expire_after_seconds * interval '1 s')`,
+        attemptsBeforeReplay: 's.attempt',
+        losses: '0',
+        claimedAt: 'null',
+        attemptRecord: 'null',
+        providerMessageId: 'null',
+        delivery: 'null',
+        deliveryAt: 'null',
+        finishedAt: 'null',
+        failure: 'null',
+      },
+      from: 'placed join chosen on chosen.request_id = placed."requestId"',
+      where: `s.request_id = placed."requestId"`,
+      counted: { before: 'chosen.counted_as' },
+      changes: oneChange(`'message.fell_back'`, 'chosen."providerCode"'),
+      returning: ['s.channel_id, s.overflow'],
+    })}
+    select request_id as "requestId", ${overflowOf('written')} as "overflowOf" from written`,
+)
+
+/** @returns their wake-ups. */
+export function fallBack(transaction: Transaction, sends: readonly FallbackRow[]): Promise<WakeUp[]> {
+  return fallBackStatement(transaction, [JSON.stringify(sends)])
+}
+
+/** A send that stays as it ended, with its reason as it is recorded then. */
+export interface StayingRow {
+  requestId: string
+  reason: string
+}
+
+const stayStatement = prepared(
+  'stay_ended',
+  'Adds to the reasons of sends that have just ended why their fallback did not send them.',
+  sqlText`
+    -- $1: the sends and their reasons.
+    with
+    -- The given reasons.
+    staying as materialized (
+      select * from json_to_recordset($1) as ("requestId" uuid, reason text)),
+    -- Of those that failed.
+    failed as (
+      update sends s set failure = staying.reason
+      from staying
+      where s.request_id = staying."requestId" and ${isOneOf('s.request_id', 'staying')}
+        and s.status = 'failed')
+    -- Of those that are reported as undelivered.
+    update send_events e set fields = (e.fields::jsonb || jsonb_build_object('reason', staying.reason))::json
+    from staying join sends s on s.request_id = staying."requestId"
+    where ${isOneOf('s.request_id', 'staying')} and s.delivery = 'undelivered'
+      and e.id = (select id from send_events last
+                  where last.request_id = s.request_id and last.event = 'undelivered'
+                  order by last.at desc limit 1)`,
+)
+
+export async function noteStaying(transaction: Transaction, sends: readonly StayingRow[]): Promise<void> {
+  await stayStatement(transaction, [JSON.stringify(sends)])
+}

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { causeOfEnd, reasonOfStaying, sinceFallback } from '../../../src/core/fallback.ts'
+import { chainIssue } from '../../../src/core/fallback-chain.ts'
+import { ownReasons } from '../../../src/core/own-reasons.ts'
+import { causeOfReason, suppressedReasons } from '../../../src/core/suppression.ts'
+import {
+  type AttemptRecord,
+  buildTimeline,
+  type SendRecord,
+  type StoredEvent,
+} from '../../../src/core/timeline.ts'
+import { queuedRecord } from '../../support/send-record.ts'
+
+const at = new Date('2026-11-25T14:02:00Z')
+const timelineOf = (send: Partial<SendRecord>, events: StoredEvent[] = []) =>
+  buildTimeline({ ...queuedRecord, finishedAt: at, ...send }, events, 'whole')
+
+test.each([
+  [ownReasons.expired, undefined],
+  [ownReasons.channelDeleted, undefined],
+  [ownReasons.givenUp, undefined],
+  [`${ownReasons.providerAway}; its last answer: 503`, 'failed'],
+  [suppressedReasons.opt_out, 'failed'],
+])('a send that failed without an attempt, as %s: %s', (failure, cause) => {
+  expect(causeOfEnd(timelineOf({ status: 'failed', failure }))).toBe(cause)
+})
+
+test('a provider’s text that reads like one of ours doesn’t count for it: the fault of the attempt does', () => {
+  const attemptRecord: AttemptRecord = {
+    ...{ attempt: 1, durationMs: 1, providerStatus: 400, providerCode: null, providerMessageId: null },
+    outcome: 'rejected',
+    fault: 'recipient',
+    reason: ownReasons.expired,
+  }
+  const send = {
+    status: 'failed',
+    failure: ownReasons.expired,
+    attempt: 1,
+    claimedAt: at,
+    attemptRecord,
+  } as const
+  expect(causeOfEnd(timelineOf(send))).toBe('failed')
+})
+
+test.each(['queued', 'sending', 'uncertain', 'canceled'] as const)(
+  '%s is no end to fall back on',
+  (status) => {
+    expect(causeOfEnd(timelineOf({ status, finishedAt: null }))).toBeUndefined()
+  },
+)
+
+test('what was erased doesn’t fall back', () => {
+  const undelivered = { status: 'sent', delivery: 'undelivered', deliveryAt: at } as const
+  expect(causeOfEnd(timelineOf(undelivered))).toBe('undelivered')
+  expect(causeOfEnd(timelineOf(undelivered, [{ at, event: 'erased', fields: {} }]))).toBeUndefined()
+})
+
+test('of the same moment, a fallback comes after the report that caused it', () => {
+  const events = [
+    { at, event: 'fell_back', fields: { fromChannelId: 'a', toChannelId: 'b', reason: null } },
+    { at, event: 'undelivered', fields: { providerStatus: 'failed' } },
+  ]
+  const timeline = timelineOf({ finishedAt: null }, events)
+  expect(timeline.events.map(({ event }) => event).slice(1)).toEqual(['undelivered', 'fell_back'])
+  expect(sinceFallback(timeline.events)).toEqual([])
+})
+
+test('the reason of a send that stays keeps what clients may rely on', () => {
+  const target = { name: 'SMS' }
+  expect(reasonOfStaying('away (the last attempt)', target, 'it has expired')).toBe(
+    'away; not sent by its fallback SMS: it has expired (the last attempt)',
+  )
+  const suppressed = reasonOfStaying(suppressedReasons.opt_out, target, 'that channel was deleted')
+  expect(causeOfReason(suppressed)).toBe('opt_out')
+  expect(causeOfReason(`${suppressedReasons.opt_out} too`)).toBeUndefined()
+})
+
+test('a chain has at most three channels, and no circle', () => {
+  const chain = (links: Record<string, string | null>) =>
+    Object.entries(links).map(([channelId, fallbackChannelId]) => ({ channelId, fallbackChannelId }))
+  const channels = chain({ a: 'b', b: 'c', c: null, d: null, e: 'd' })
+  expect(chainIssue('c', 'd', channels)).toContain('at most 3')
+  expect(chainIssue('d', 'a', channels)).toContain('at most 3')
+  expect(chainIssue('c', 'a', channels)).toContain('circle')
+  expect(chainIssue('c', 'c', channels)).toContain('its own')
+  expect(chainIssue('c', 'x', channels)).toContain('no channel x')
+  expect(chainIssue('d', 'b', channels)).toContain('at most 3')
+  expect(chainIssue('d', 'c', channels)).toBeUndefined()
+  expect(chainIssue('a', 'd', channels)).toBeUndefined()
+})
