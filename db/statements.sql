@@ -351,7 +351,8 @@ written as (
   where s.request_id = ended.request_id and s.request_id = any((select $1::uuid[])::uuid[]) and s.status = 'queued'
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, ended.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, ended.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -968,7 +969,8 @@ written as (
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -1052,7 +1054,8 @@ written as (
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -1111,7 +1114,8 @@ written as (
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -1169,7 +1173,8 @@ written as (
   where s.request_id = chosen.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
@@ -1382,7 +1387,8 @@ written as (
   where s.request_id = placed."requestId"
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
     s.channel_id, s.overflow,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.fell_back' as type,
@@ -1728,7 +1734,8 @@ written as (
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, e.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, e.counted_as as counted_before,
     s.next_attempt_at, e.confirms,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
@@ -3041,7 +3048,8 @@ written as (
   where s.request_id = found.request_id and found.is_settled
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, found.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, found.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then found.record->>'providerCode' end as provider_code,
@@ -3143,7 +3151,8 @@ written as (
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, e.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, e.counted_as as counted_before,
     s.next_attempt_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, e.ended_at) as retried_at,
     s.change_number, s.attempt as attempts, s.conversation_id,
@@ -3367,7 +3376,8 @@ written as (
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, e.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, e.counted_as as counted_before,
     s.next_attempt_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, e.ended_at) as retried_at,
     e.confirms,
@@ -3671,7 +3681,8 @@ written as (
   where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, c.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, c.counted_as as counted_before,
     c.confirmed and c.status = 'queued' as ends_now,
     c.confirmed or c.new_state is not null or c.complaints > 0 as is_changed,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
@@ -4036,7 +4047,8 @@ written as (
   where s.request_id = due.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, due.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, due.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.replayed' as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -4208,7 +4220,8 @@ written as (
   where s.request_id = due.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel, s.accepted_at, s.counted_as, due.counted_as as counted_before,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, due.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.replayed' as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,

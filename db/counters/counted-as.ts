@@ -42,8 +42,9 @@ export const countAccepts = (recorded: string) => sqlText`
     from ${recorded} group by 1, 2, 3)`
 
 /** SQL of columns of sends `s` that were changed, for `countChanges`. A send counts for the channel of its request. @param before SQL of what each was counted as before. */
-export const countedColumns = (before: string) =>
-  `s.account_id, ${postedChannel} as counted_channel, s.accepted_at, s.counted_as, ${before} as counted_before`
+export const countedColumns = (before: string) => sqlText`
+  s.account_id, ${postedChannel} as counted_channel,
+  s.accepted_at, s.counted_as, ${before} as counted_before`
 
 /** SQL of a CTE that counts the changed sends of `written`. The waiting are those that have not ended. */
 export const countChanges = sqlText`
