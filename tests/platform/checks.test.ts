@@ -215,7 +215,7 @@ async function olderDatabase(
     drop index sends_of_account;
     drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests, person_sessions, people;
     alter table channels drop column auto_suppress, drop column fallback_channel_id, drop column fallback_on,
-      drop column fallback_within_seconds;
+      drop column fallback_within_seconds, drop column shown_config;
     alter table sends alter column seq set generated always, drop column former_channels;
     alter table sends drop column change_number`)
   return { databaseUrl, client }

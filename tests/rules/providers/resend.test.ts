@@ -208,7 +208,7 @@ describe('a file', () => {
     sendIssue(rules, { contact, message: media({ filename, sizeBytes: 5 }), hasPublicUrl: false })
 
   test.each(['setup.exe', 'a.b.JS', '.ps1', 'odd.xnk'])('named %s is refused at the accept', (filename) => {
-    expect(issueOf(filename)).toMatch(/^message\.media\.filename: .* \.\w+$/)
+    expect(issueOf(filename)).toBe('message.media.filename: this channel takes no files with this extension')
   })
 
   test.each(['exe', 'setup.exe.txt', 'a.json', 'a.'])('named %s is accepted', (filename) => {
