@@ -36,7 +36,8 @@ beforeAll(async () => {
   const { db } = service.runtime
   await updateChannel(db, account.channelId, { name: 'Codes by SMS' })
   await updateChannel(db, other.channelId, { name: 'News' })
-  await service.startWorker('of today')
+  // A page is read while a send waits for its next attempt.
+  await service.startWorker('of today', { settings: { RETRY_DELAYS_SECONDS: '10,1,1' } })
 })
 afterAll(async () => {
   await admin.stop()

@@ -2,17 +2,32 @@ import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recordAudit } from '../../db/audit/record.ts'
 import { audit } from '../../db/schema.ts'
+import { addSuppression } from '../../db/suppression/entries.ts'
 import { createAdminApp } from '../../src/admin/app.ts'
 import type { AdminRuntime } from '../../src/admin/context.ts'
 import { factory } from '../../src/admin/context.ts'
 import { answerError } from '../../src/admin/errors.tsx'
 import { allow } from '../../src/admin/people/allow.ts'
 import { refusalRecorder } from '../../src/admin/people/refusals.ts'
+import type { AuditAction } from '../../src/core/audit.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
-import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  newContact,
+  textBody,
+} from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
 import { getPage, postForm } from '../support/pages.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import {
+  finishedTimeline,
+  startTestService,
+  type TestService,
+  testSecrets,
+  testSuppressionKey,
+} from '../support/service.ts'
 
 const rejected = '+15550100103'
 let service: TestService
@@ -21,7 +36,7 @@ let account: Account
 
 beforeAll(async () => {
   service = await startTestService()
-  admin = await startTestAdmin(service)
+  admin = await startTestAdmin(service, { API_KEY_PEPPER: testSecrets.API_KEY_PEPPER })
   account = await buildAccount(service)
   await service.startWorker()
 })
@@ -38,30 +53,104 @@ async function failed(channelId = account.channelId): Promise<string> {
   return requestId
 }
 
+async function suppressed(): Promise<string> {
+  const contact = { type: 'phone', value: newContact() } as const
+  const { entry } = await addSuppression(
+    service.runtime.db,
+    { accountId: account.accountId, contact, channelId: null },
+    null,
+    testSuppressionKey,
+  )
+  return entry.suppressionId
+}
+
+/** The hidden fields of the forms of a page. */
+const hiddenIn = (html: string) =>
+  Object.fromEntries(
+    [...html.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
+      name,
+      value,
+    ]),
+  )
+
 const changesNothing = 'changes nothing'
 
 /** What is done by each route that takes a form, and the row that it leaves. */
 const forms: Record<
   string,
   | typeof changesNothing
-  | (() => Promise<{ path: string; fields?: Record<string, string>; target: string; action: string }>)
+  | (() => Promise<{ path: string; fields?: Record<string, string>; target: string | null; action: string }>)
 > = {
-  'POST /support/find': changesNothing,
-  'POST /support/search': changesNothing,
-  'POST /support/replays': async () => {
-    const target = await buildChannel(service, account.accountId)
-    await failed(target)
-    const set = { channel: target, state: 'failed', includeRefused: 'yes' }
-    const trial = await postForm(`${admin.url}/support/replays`, set)
-    expect(await rowsOf(target)).toEqual([])
-    const hidden = [...trial.html.matchAll(/name="(endedBy|lastSeq)" value="([^"]*)"/g)]
-    const bounds = Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, value]))
+  'POST /login': changesNothing,
+  'POST /logout': changesNothing,
+  'POST /support': changesNothing,
+  'POST /sends': changesNothing,
+  'POST /sends.csv': changesNothing,
+  'POST /contact': changesNothing,
+  'POST /sends/replay': async () => {
+    const channelId = await buildChannel(service, account.accountId)
+    await failed(channelId)
+    const { accountId: target } = account
+    const set = { accountId: target, channelId, status: 'failed', includeRefused: 'yes' }
+    const trial = await postForm(`${admin.url}/sends/replay`, set)
     return {
-      path: '/support/replays',
-      fields: { ...set, ...bounds, confirmed: 'yes' },
+      path: '/sends/replay',
+      fields: { ...set, ...hiddenIn(trial.html), confirmed: 'yes' },
       target,
-      action: 'sends.replay',
+      action: 'list.replay',
     }
+  },
+  'POST /sends/cancel': async () => {
+    const { accountId: target } = await buildAccount(service)
+    const set = { accountId: target, status: 'scheduled' }
+    const trial = await postForm(`${admin.url}/sends/cancel`, set)
+    return {
+      path: '/sends/cancel',
+      fields: { ...set, ...hiddenIn(trial.html), confirmed: 'yes' },
+      target,
+      action: 'list.cancel',
+    }
+  },
+  'POST /contact/suppress': async () => {
+    const requestId = await failed()
+    return {
+      path: '/contact/suppress',
+      fields: { requestId, reason: '' },
+      target: null,
+      action: 'suppression.add',
+    }
+  },
+  'POST /contact/unsuppress': async () => {
+    const target = await suppressed()
+    return {
+      path: '/contact/unsuppress',
+      fields: { suppressionId: target, entry: target },
+      target,
+      action: 'suppression.remove',
+    }
+  },
+  'POST /contact/erase': async () => {
+    const other = await buildAccount(service)
+    const fields = { accountId: other.accountId, contact: newContact(), confirmed: 'yes' }
+    return { path: '/contact/erase', fields, target: other.accountId, action: 'contact.erase' }
+  },
+  'POST /suppressions/import': async () => {
+    const { accountId: target } = await buildAccount(service)
+    const csv = `contact,channelId,reason\n${newContact()},,\n`
+    return {
+      path: '/suppressions/import',
+      fields: { accountId: target, csv, confirmed: 'yes' },
+      target,
+      action: 'suppression.import',
+    }
+  },
+  'POST /channels/:channelId/hold': async () => {
+    const target = await buildChannel(service, account.accountId)
+    return { path: `/channels/${target}/hold`, fields: { reason: 'down' }, target, action: 'channel.hold' }
+  },
+  'POST /channels/:channelId/resume': async () => {
+    const target = await buildChannel(service, account.accountId)
+    return { path: `/channels/${target}/resume`, fields: { reason: 'up' }, target, action: 'channel.resume' }
   },
   'POST /support/:requestId/replay': async () => {
     const target = await failed()
@@ -93,12 +182,20 @@ const changing = Object.entries(forms).flatMap(([route, given]) =>
 
 test.each(changing)('$route leaves one row, with the person, from where, and on what', async ({ given }) => {
   const { path, fields = {}, target, action } = await given()
-  expect((await postForm(admin.url + path, fields)).status).toBe(303)
-  expect(await rowsOf(target)).toMatchObject([{ by: 'admin', via: 'page', address: '127.0.0.1', action }])
+  const rows = async () =>
+    (
+      await service.runtime.db
+        .select()
+        .from(audit)
+        .where(eq(audit.action, action as AuditAction))
+    ).filter((row) => target === null || row.target === target)
+  expect(await rows()).toEqual([])
+  expect([200, 303]).toContain((await postForm(admin.url + path, fields)).status)
+  expect(await rows()).toMatchObject([{ by: 'admin', via: 'page', address: '127.0.0.1', action }])
   // The same again changes nothing where it is of one send.
   if (!action.startsWith('send.')) return
   await postForm(admin.url + path, fields)
-  expect((await rowsOf(target)).length).toBe(1)
+  expect(await rows()).toHaveLength(1)
 })
 
 test('what another role may not do is refused, and in the audit', async () => {
@@ -106,6 +203,7 @@ test('what another role may not do is refused, and in the audit', async () => {
   const recordRefusal = refusalRecorder(service.runtime)
   app.use(async (c, next) => {
     c.set('person', { name: 'sue', role: 'support' })
+    c.set('address', '192.0.2.7')
     c.set('recordRefusal', () => recordRefusal(c))
     await next()
   })
@@ -152,7 +250,9 @@ describe('the page /audit', () => {
     await record('bob', 'channel-1', { action: 'channel.resume' })
     const cells = async (query: Record<string, string>) => {
       const { html } = await page(query)
-      return [...html.matchAll(/<td class="id"><span>([^<]*)/g)].map(([, target]) => target)
+      return [...html.matchAll(/<td class="id"><(?:span|a href="[^"]*")>([^<]*)/g)].map(
+        ([, target]) => target,
+      )
     }
     expect(await cells({ target: 'channel-1' })).toEqual(['channel-1', 'channel-1'])
     expect(await cells({ by: 'ann' })).toEqual(['channel-2', 'channel-1'])
@@ -169,7 +269,7 @@ describe('the page /audit', () => {
     const seen: string[] = []
     for (let path: string | undefined = '/audit?by=many'; path; ) {
       const { html } = await getPage(admin.url + path)
-      seen.push(...[...html.matchAll(/target-\d+/g)].map(([target]) => target))
+      seen.push(...[...html.matchAll(/>(target-\d+)/g)].map(([, target = '']) => target))
       path = /href="([^"]*)">Older/.exec(html)?.[1]?.replaceAll('&amp;', '&')
     }
     expect(seen).toEqual(Array.from({ length: 120 }, (_, n) => `target-${119 - n}`))

@@ -43,11 +43,10 @@ export const cancelList = ({ db, log }: AdminRuntime) =>
       return c.html(<ConfirmationPage {...{ input, back: sent.input, waiting }} />)
     }
     const { accountId, channelId } = sent.resolved
-    const by = c.get('person').name
     const part = await auditedInPages(db, listChanged(c, 'list.cancel', accountId, { channelId }), {
       change: () =>
         cancelListPart(db, listOf(sent), ({ requestId, ...end }: CanceledSend) =>
-          logEnd(log, cancelEnd(requestId, end, { by })),
+          logEnd(log, cancelEnd(requestId, end, { by: 'support page' })),
         ),
       resultOf: ({ canceled, uncertain, tooLate }) => ({
         canceled,
