@@ -87,7 +87,8 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   }),
 }
 
-const nameOf = (channels: SendFacts['channels'], channelId: string) => {
+/** A channel that has or had the send. */
+export const nameOf = (channels: SendFacts['channels'], channelId: string) => {
   const channel = channels.find((one) => one.channelId === channelId)
   return channel ? `the channel ${channel.name} (${channel.provider})` : `the channel ${channelId}`
 }

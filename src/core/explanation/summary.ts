@@ -1,8 +1,9 @@
 import type { Timeline } from '../timeline.ts'
 import { type Condition, conditionOf, isErased, lastOf, mayHaveGotThrough } from './condition.ts'
 import { type ConditionTexts, conditionTexts, type Details } from './condition-texts.ts'
+import { nameOf } from './event-sentences.ts'
 import type { Advice, Explanation, SendFacts } from './model.ts'
-import { clock, moment } from './phrases.ts'
+import { because, clock, moment } from './phrases.ts'
 
 type Summary = Pick<Explanation, 'summary' | 'next' | 'advice' | 'forCustomer'>
 
@@ -16,7 +17,7 @@ export function summarize(timeline: Timeline, facts: SendFacts): Summary {
     attempts: attemptsOf(timeline, facts.now),
     moment: moment(timeline.finishedAt ?? facts.now),
   }
-  const summary = words.summary(condition, details)
+  const summary = `${words.summary(condition, details)}${fallbacksOf(timeline, facts)}`
   const next = nextOf(words, condition, details)
   const advice = adviceOn(words, condition, details)
   return {
@@ -25,6 +26,17 @@ export function summarize(timeline: Timeline, facts: SendFacts): Summary {
     ...(advice && { advice }),
     forCustomer: `${subjectFor(timeline)} ${words.customer(condition, details)}${doubtOf(timeline)}.`,
   }
+}
+
+/** When it went on by other channels, and why. */
+function fallbacksOf({ events }: Timeline, { channels, now }: SendFacts): string {
+  return events
+    .filter((event) => event.event === 'fell_back')
+    .map(({ at, fromChannelId, toChannelId, reason }) => {
+      const [from, to] = [fromChannelId, toChannelId].map((id) => nameOf(channels, id))
+      return ` At ${clock(at, now)} it went on by ${to}, because ${from} could not deliver it${because(reason ?? '')}.`
+    })
+    .join('')
 }
 
 /** `3 attempts were made, the last at 14:02:11 UTC.` */

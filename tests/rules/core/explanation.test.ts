@@ -904,3 +904,23 @@ describe('what the provider reported', () => {
     expect(waiting.entries.at(-1)?.text).toBe('The provider reported: receipt.')
   })
 })
+
+test('a send that fell back says when it went on, by which channel, and why the other one could not', () => {
+  const first = '01890000-0000-7000-8000-000000000009'
+  const reason = 'message undeliverable (131026)'
+  const { summary } = explained({
+    send: { ...sending, status: 'sent', finishedAt: at(9), attemptRecord: record },
+    events: [
+      { at: at(5), event: 'fell_back', fields: { fromChannelId: first, toChannelId: channelId, reason } },
+    ],
+    facts: {
+      channels: [
+        { channelId: first, name: 'WhatsApp', provider: 'whatsapp-cloud' },
+        { channelId, name: 'SMS', provider: 'twilio' },
+      ],
+    },
+  })
+  expect(summary).toContain(
+    'At 14:00:05 UTC it went on by the channel SMS (twilio), because the channel WhatsApp (whatsapp-cloud) could not deliver it: message undeliverable (131026).',
+  )
+})
