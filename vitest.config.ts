@@ -24,12 +24,14 @@ const together = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 const inPairs = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 const stores = 'tests/support/global-setup.ts'
 const withBuild = ['tests/support/build.ts', stores]
+/** Pipelines whose file takes over 6 s on two cores. */
+const slow = 'tests/**/*.slow.test.ts'
 const faults = 'tests/system/faults/**'
 const onCluster = 'tests/system/cluster/**'
 /** They hold the machine's pace against the clock. */
 const alone = ['tests/system/clock/*.test.ts', 'tests/system/faults/chaos.test.ts']
 
-/** Six tiers, by directory. `npm test` runs the first two, `npm run test:system` the others. */
+/** The tiers. `npm test` runs the first two, `npm run test:system` the others. */
 export default defineConfig({
   test: {
     // What was compiled for an earlier run, as long as its source is the same: a run of one file starts a second sooner.
@@ -50,7 +52,17 @@ export default defineConfig({
           ...common,
           name: 'pipelines',
           include: ['tests/**/*.test.ts'],
-          exclude: ['tests/{rules,system}/**'],
+          exclude: ['tests/{rules,system}/**', slow],
+          globalSetup: stores,
+          ...inOneProcess,
+          ...together,
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'slow',
+          include: [slow],
           globalSetup: stores,
           ...inOneProcess,
           ...together,

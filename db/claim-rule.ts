@@ -6,7 +6,7 @@ import { sqlText } from './statement.ts'
 /*
  * The rule whether a send may go, in parts: SQL conditions on a send `s` and its row of `channels`. A worker may claim a send that
  * `isReady` and `isFree`, and whose contact isn't `isSuppressed`. All statements that search for such sends, or say why a send may not go, are built from these parts.
- * For the support page, src/core/explanation/condition.ts follows the same rule (tests/workers/claim-rule.test.ts).
+ * For the support page, src/core/explanation/condition.ts follows the same rule (tests/workers/claim-rule.slow.test.ts).
  */
 
 const now = 'clock_timestamp()'

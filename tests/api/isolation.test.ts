@@ -248,7 +248,7 @@ test('these are all routes that take an id in their path', () => {
     '/v1/channels/:channelId',
     '/v1/channels/:channelId/messages',
     '/v1/channels/:channelId/templates',
-    // tests/api/endpoints.test.ts
+    // tests/api/endpoints.slow.test.ts
     '/v1/endpoints/:endpointId',
     '/v1/endpoints/:endpointId/callbacks',
     '/v1/endpoints/:endpointId/disable',

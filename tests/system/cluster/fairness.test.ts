@@ -1,3 +1,3 @@
 import { onCluster } from '../../support/on-cluster.ts'
 
-onCluster('workers/fairness', 'workers/media-fairness', 'workers/overflow', 'workers/sandbox')
+onCluster('workers/fairness.slow', 'workers/media-fairness', 'workers/overflow.slow', 'workers/sandbox')

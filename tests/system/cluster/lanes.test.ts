@@ -1,10 +1,10 @@
 import { onCluster } from '../../support/on-cluster.ts'
 
 onCluster(
-  'workers/conversations',
-  'workers/lane-heads',
-  'workers/lanes',
+  'workers/conversations.slow',
+  'workers/lane-heads.slow',
+  'workers/lanes.slow',
   'workers/limited-lanes',
-  'workers/long-lanes',
+  'workers/long-lanes.slow',
   'workers/webhook-conversations',
 )

@@ -1,3 +1,3 @@
 import { onCluster } from '../../support/on-cluster.ts'
 
-onCluster('workers/max-in-flight', 'workers/rates', 'workers/unused-permits')
+onCluster('workers/max-in-flight.slow', 'workers/rates.slow', 'workers/unused-permits')
