@@ -42,6 +42,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
 
   app.use(identify(runtime, checkPassword), refuseForeignForms)
   app.get('/admin.css', allow('anyone'), assets.styles)
+  app.get('/zone.js', allow('anyone'), assets.zone)
   app.get('/icon.svg', allow('anyone'), assets.icon)
   app.route('/', login(runtime))
 

@@ -1,11 +1,11 @@
 import type { SendStatus } from '../core/timeline.ts'
 
-/** A date and time in UTC. */
+/** A date and time in UTC; in the reader's zone where the script runs (zone.js). */
 export function Moment({ at, precise = false }: { at: Date | string; precise?: boolean }) {
   const iso = new Date(at).toISOString()
   const [day, time = ''] = iso.split('T')
   return (
-    <time datetime={iso}>
+    <time class="moment" datetime={iso}>
       {day} {precise ? time.slice(0, 12) : time.slice(0, 8)} UTC
     </time>
   )

@@ -48,6 +48,7 @@ export function Layout({ title, at, refreshSeconds, leadsTo, isNarrow, isWide, c
         <title>{`${title} – Outbound messages`}</title>
         <link rel="stylesheet" href="/admin.css" />
         <link rel="icon" href="/icon.svg" />
+        <script src="/zone.js" defer />
       </head>
       <body>
         <a class="skip" href="#main">

@@ -2,6 +2,7 @@ import { factory } from './context.ts'
 
 const policy = [
   "default-src 'none'",
+  "script-src 'self'",
   "style-src 'self'",
   "img-src 'self'",
   "media-src 'self'",

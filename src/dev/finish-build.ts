@@ -8,6 +8,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const copied = [
   'db/migrations',
   'src/admin/admin.css',
+  'src/admin/zone.js',
   'src/platform/pages.css',
   ...['docs.css', 'try.js', 'icon.svg'].map((name) => `src/api/docs/${name}`),
 ]

@@ -1,5 +1,5 @@
 import axe from 'axe-core'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { recordAudit } from '../../db/audit/record.ts'
@@ -428,4 +428,24 @@ test('by keyboard alone: from the box to a contact, which is suppressed there', 
   await page.keyboard.type('asked by letter')
   await page.keyboard.press('Enter')
   await page.getByText('It gets nothing from this account.').waitFor()
+})
+
+test('times are in the zone of the browser, which is named, and in UTC without script', async () => {
+  const requestId = await finished(textBody('Hello'))
+  const timeIn = async (options: BrowserContextOptions) => {
+    const { page, expectNothingOdd } = await openPage(browser, [service.adminUrl], options)
+    await page.goto(`${service.adminUrl}/support/${requestId}`)
+    const time = page.locator('time.moment').first()
+    const [shown, at] = [await time.innerText(), await time.getAttribute('datetime')]
+    expectNothingOdd()
+    await page.context().close()
+    return { shown, at: new Date(at ?? '') }
+  }
+  const there = await timeIn({ timezoneId: 'Asia/Kolkata' })
+  const local = new Date(there.at.getTime() + 19_800_000).toISOString()
+  expect(there.shown).toContain(`${local.slice(0, 10)} ${local.slice(11, 19)}`)
+  expect(there.shown).toContain('GMT+5:30')
+  const without = await timeIn({ timezoneId: 'Asia/Kolkata', javaScriptEnabled: false })
+  expect(without.shown).toContain(`${without.at.toISOString().slice(11, 19)}`)
+  expect(without.shown).toContain('UTC')
 })

@@ -74,6 +74,7 @@ test('every route names its role, and only these are for anyone', () => {
     'GET /login',
     'GET /metrics',
     'GET /readyz',
+    'GET /zone.js',
     'POST /login',
     'POST /logout',
   ])

@@ -19,6 +19,7 @@ import { canBeRecordId } from '../../core/record-id.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
+import { formLimit } from '../form-limit.ts'
 import { placeIn } from '../numbers/place.ts'
 import { hoursOf } from '../numbers/spans.ts'
 import { allow } from '../people/allow.ts'
@@ -42,6 +43,7 @@ const places = placeIn(
 export function channels({ db, log }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
+  app.use(formLimit)
   app.get('/', allow('support'), async (c) => {
     const filter = filterOf(c.req.query())
     const after = places.read(c.req.query('after'))

@@ -52,7 +52,8 @@ export function support(runtime: AdminRuntime): AdminApp {
     const context = found && (await findSendContext(db, found.send.requestId, settings.SUPPORT_SHOW_CONTENT))
     if (!found || !context) return await find(c, given)
     const timeline = buildTimeline(found.send, found.events, contactsFor(c.get('person'), settings))
-    const explanation = explain(timeline, found.facts)
+    // It has a line to copy for the customer.
+    const explanation = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
     const updates = c.req.query('updates') !== 'off'
     const refresh = explanation.tone === 'waiting' && updates ? refreshSeconds : undefined
     const { channel } = found.facts

@@ -3,6 +3,7 @@ import type { Attention } from '../../../db/overview/attention.ts'
 import { hostOf } from '../endpoints/callback-table.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { formatCount } from '../numbers/spans.ts'
+import { listLink, toMinute } from '../sends/list-form.ts'
 
 /** A send that has been due for longer needs a hand, or more workers. */
 const longWaitMs = 60_000
@@ -42,8 +43,8 @@ export function AttentionList({ attention, uncertain }: { attention: Attention; 
     more(endpoints, 'endpoints', '/endpoints'),
     uncertain > 0 && (
       <>
-        <a href="/support/search?state=uncertain">{formatCount(uncertain)} uncertain</a>: the providers may or
-        may not have these sends of the last 7 days. Look each up, then replay it or leave it
+        <a href={uncertainLink()}>{formatCount(uncertain)} uncertain</a>: the providers may or may not have
+        these sends of the last 7 days. Look each up, then replay it or leave it
       </>
     ),
     ...keys.map(({ displayPrefix, accountName, expiresAt }) => (
@@ -78,3 +79,7 @@ function more(all: readonly { total: number }[], what: string, href?: string) {
   const words = `${formatCount(others)} more ${what}`
   return href === undefined ? <span>{words}</span> : <a href={href}>{words}</a>
 }
+
+/** The sends of the 7 days that are counted: their first hour is whole. */
+const uncertainLink = () =>
+  listLink({ status: 'uncertain', acceptedFrom: toMinute(Date.now() - 7 * 86_400_000 - 3_600_000) })

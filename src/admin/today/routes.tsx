@@ -1,5 +1,5 @@
 import { countByHour, countedSince, countFailures } from '../../../db/counters/read.ts'
-import { findAccount } from '../../../db/overview/accounts.ts'
+import { findAccounts } from '../../../db/overview/accounts.ts'
 import { readAttention } from '../../../db/overview/attention.ts'
 import { busiestChannels, countChannels, readChannels } from '../../../db/overview/channels.ts'
 import { isStorable } from '../../core/characters.ts'
@@ -18,8 +18,9 @@ export function today({ db }: AdminRuntime): AdminApp {
   app.get('/', allow('support'), async (c) => {
     const query = queryOf(c.req.query())
     const now = new Date()
-    const account = query.account === undefined ? undefined : await findAccount(db, query.account)
+    const [account, another] = query.account === undefined ? [] : await findAccounts(db, query.account)
     if (query.account !== undefined && !account) throw new PageError(404, 'There is no such account.')
+    if (another) throw new PageError(400, 'Several accounts have this name. Enter the id of one.')
     const set = account ? ({ of: 'account', id: account.accountId } as const) : ({ of: 'all' } as const)
     const hours = hoursOf(query.span, now)
     const [attention, since, byHour, failures, listed] = await Promise.all([
@@ -29,10 +30,11 @@ export function today({ db }: AdminRuntime): AdminApp {
       countFailures(db, set, hours, reasonsShown),
       list(query.skip, hoursOf('day', now), hours, account?.accountId),
     ])
-    const shownQuery = { ...query, account: account?.name }
+    const shownQuery = { ...query, account: account?.accountId }
     return c.html(
       <TodayPage
         query={shownQuery}
+        accountName={account?.name}
         countedSince={since}
         {...{ now, attention, byHour, failures }}
         {...listed}

@@ -21,7 +21,7 @@ import {
 import { AttentionList } from './attention.tsx'
 
 export interface TodayQuery {
-  /** An account's id or name. */
+  /** An account's id. */
   account: string | undefined
   span: Span
   /** How many channels are left out before those that are shown. */
@@ -30,6 +30,7 @@ export interface TodayQuery {
 
 interface TodayProps {
   query: TodayQuery
+  accountName: string | undefined
   now: Date
   countedSince: Date | undefined
   attention: Attention
@@ -44,8 +45,9 @@ interface TodayProps {
 export const channelsShown = 50
 
 /** What is going on: what needs a hand, and what became of the sends of the last hour, 24 hours and 7 days. */
-export function TodayPage({ query, now, countedSince, attention, byHour, failures, ...listed }: TodayProps) {
-  const of = query.account === undefined ? 'All accounts' : `Account ${query.account}`
+export function TodayPage({ query, accountName, now, countedSince, ...shown }: TodayProps) {
+  const { attention, byHour, failures, ...listed } = shown
+  const of = accountName === undefined ? 'All accounts' : `Account ${accountName}`
   const columns = spanNames.map((span) => ({ span, counts: sumOfSpan(byHour, span, now) }))
   const week = columns.find(({ span }) => span === 'week')?.counts ?? noCounts
   const [from = now] = hoursOf('week', now)
@@ -59,14 +61,14 @@ export function TodayPage({ query, now, countedSince, attention, byHour, failure
         <SpanNote from={from} countedSince={countedSince} />
         <HourChart byHour={byHour} now={now} />
       </section>
-      <AccountForm query={query} />
+      <AccountForm query={query} accountName={accountName} />
       <ByChannel query={query} now={now} {...listed} />
       <FailureTable failures={failures} title={`What went wrong, ${spans[query.span].name.toLowerCase()}`} />
     </Layout>
   )
 }
 
-function AccountForm({ query: { account, span } }: { query: TodayQuery }) {
+function AccountForm({ query: { span }, accountName }: Pick<TodayProps, 'query' | 'accountName'>) {
   return (
     <form method="get" action="/" class="find">
       <label for="account">Account</label>
@@ -75,7 +77,7 @@ function AccountForm({ query: { account, span } }: { query: TodayQuery }) {
           id="account"
           name="account"
           type="search"
-          value={account ?? ''}
+          value={accountName ?? ''}
           placeholder="Its name or id; empty for all"
           autocomplete="off"
         />
