@@ -16,7 +16,8 @@ const withReason = (words: string, { reason }: { reason?: string | null | undefi
   `${words}${because(reason ?? '')}.`
 
 const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
-  accepted(_event, { messageType, contact, flowId }, { channel, waitedFor }) {
+  accepted(_event, { messageType, contact, flowId }, { channel: present, channels, waitedFor }) {
+    const channel = channels[0] ?? present
     const flow = flowId ? `, of the flow ${flowId}` : ''
     const behind = waitedFor
       ? ` An earlier message to this contact, ${waitedFor.requestId}, had not ended.`
