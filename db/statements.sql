@@ -4329,10 +4329,11 @@ update workers set alive_until = '-infinity' where name = $1;
 -- $1: the sends; $2: the one.
 with
 compared as materialized (
-  select request_id, accepted_at, status, message, greatest(accepted_at, send_at) as key_at
+  select request_id, accepted_at, status,
+         message #- '{template,definition}' as message, greatest(accepted_at, send_at) as key_at
   from sends where request_id = any((select $1::uuid[])::uuid[])
   union all
-  select request_id, accepted_at, 'queued', message, greatest(accepted_at, send_at)
+  select request_id, accepted_at, 'queued', message #- '{template,definition}', greatest(accepted_at, send_at)
   from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]))
 select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status,
        left(encode(k.hash, 'hex'), 8) as "keyHash",
@@ -4606,6 +4607,20 @@ where (case when (select exists (select from suppressions)) then
            else array[s.contact_value] end)
          and (e.channel_id is null or e.channel_id = s.channel_id)
        limit 1) end is not null)
+  -- One that could fall back is sent at its time, not before it: its claim fails it then.
+  and (s.status <> 'scheduled'
+       or not exists (select from channels c where c.id = s.channel_id and c.fallback_channel_id is not null)
+       or exists (select from suppressions e
+                  where e.account_id = s.account_id and e.channel_id is null
+                    and e.contact_value = any(
+                      case when (select exists (
+                           select from suppressions where erased_at is not null)) then
+                        array[s.contact_value,
+                              'erased:' || encode(sha256(
+                                substring($2::bytea from 65)
+                                  || sha256(substring($2::bytea for 64)
+                                    || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
+                      else array[s.contact_value] end)))
 limit 1000;
 
 -- suppressions_of_contact: Lists the entries of one contact.

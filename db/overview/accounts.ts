@@ -3,10 +3,7 @@ import type { Database } from '../client.ts'
 import { accounts } from '../schema.ts'
 
 /** The account with an id, or those with a name, at most two. */
-export function findAccounts(
-  db: Database,
-  idOrName: string,
-): Promise<{ accountId: string; name: string }[]> {
+export function findAccounts(db: Database, idOrName: string): Promise<{ accountId: string; name: string }[]> {
   return db
     .select({ accountId: accounts.id, name: accounts.name })
     .from(accounts)

@@ -29,6 +29,9 @@ const maxShown = 10
 /** A key is stored by the statement that accepts its send. */
 const keyWithinSeconds = 2
 
+/** A template is registered anew at a fallback. */
+const content = `message #- '{template,definition}'`
+
 /** The time of a key is that of its send, or when that is to be sent. */
 const sameStatement = prepared<KeyedSend>(
   'same_content',
@@ -37,10 +40,11 @@ const sameStatement = prepared<KeyedSend>(
     -- $1: the sends; $2: the one.
     with
     compared as materialized (
-      select request_id, accepted_at, status, message, greatest(accepted_at, send_at) as key_at
+      select request_id, accepted_at, status,
+             ${content} as message, greatest(accepted_at, send_at) as key_at
       from sends where ${isGiven('request_id')}
       union all
-      select request_id, accepted_at, 'queued', message, greatest(accepted_at, send_at)
+      select request_id, accepted_at, 'queued', ${content}, greatest(accepted_at, send_at)
       from scheduled_sends where ${isGiven('request_id')})
     select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status,
            left(encode(k.hash, 'hex'), 8) as "keyHash",

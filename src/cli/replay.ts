@@ -114,7 +114,7 @@ async function replayOne({ db, actor }: CliContext, requestId: string) {
     case 'uncertain':
       if (found.send.failure === ownReasons.canceledInDoubt)
         throw new CliError(`${requestId} was canceled. Send a new message instead`)
-      if (!(await findProvider(db, found.send.channelId)))
+      if (!(await findProvider(db, found.send.sentThrough ?? found.send.channelId)))
         throw new CliError(
           `The channel of ${requestId} was deleted. Send a new message by another channel instead`,
         )

@@ -183,14 +183,18 @@ function carry(
   return { message: { type: 'template', template: { name, variables, definition } } }
 }
 
+/** Joins the reason of a send that stays with why its fallback didn't send it. */
+const notSentBy = '; not sent by its fallback '
+
+/** Whether it was decided before that the send stays: its outcome is recorded again after a lost answer. */
+export const hasStayed = ({ reason }: Pick<Timeline, 'reason'>): boolean =>
+  reason?.includes(notSentBy) ?? false
+
 /** The reason of a send that stays, with why its fallback didn't send it. `(the last attempt)` stays at its end. */
 export function reasonOfStaying(reason: string, target: Pick<FallbackTarget, 'name'>, why: string): string {
   const isLast = reason.endsWith(lastAttempt)
   const itself = (isLast ? reason.slice(0, -lastAttempt.length) : reason).trimEnd()
-  return [
-    `${itself}; not sent by its fallback ${target.name}: ${why}`,
-    ...(isLast ? [lastAttempt] : []),
-  ].join(' ')
+  return [`${itself}${notSentBy}${target.name}: ${why}`, ...(isLast ? [lastAttempt] : [])].join(' ')
 }
 
 export const maxChannelsOfChain = 3

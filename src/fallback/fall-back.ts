@@ -10,7 +10,7 @@ import {
   noteStaying,
   type StayingRow,
 } from '../../db/delivery/fall-back.ts'
-import { decideFallback, type FallbackDecision, reasonOfStaying } from '../core/fallback.ts'
+import { decideFallback, type FallbackDecision, hasStayed, reasonOfStaying } from '../core/fallback.ts'
 import type { WakeUp } from '../core/send-job.ts'
 import { suppressionKey as keyFrom } from '../core/suppression.ts'
 import { channelRules } from '../platform/channel-rules.ts'
@@ -42,8 +42,13 @@ export function faller(runtime: Needs<'log', FallbackSettings>): FallBack {
 
   const decide = (ended: Ended, candidate: FallbackCandidate): Decided[] => {
     const { send, rule, target } = candidate
-    if (!target) return []
-    const ofTarget = { ...target, rules: rulesOf(target) }
+    if (!target || hasStayed(send.timeline)) return []
+    // The config of a deleted channel is gone.
+    const { isDeleted, sealedConfig } = target
+    const ofTarget = {
+      ...target,
+      rules: rulesOf({ ...target, sealedConfig: isDeleted ? null : sealedConfig }),
+    }
     const decision = decideSafely(() => decideFallback({ ...send, hasPublicUrl }, rule, ofTarget), ended)
     return [{ ended, candidate: { ...candidate, target }, decision }]
   }

@@ -56,12 +56,12 @@ export function support(runtime: AdminRuntime): AdminApp {
     const explanation = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
     const updates = c.req.query('updates') !== 'off'
     const refresh = explanation.tone === 'waiting' && updates ? refreshSeconds : undefined
-    const { channel } = found.facts
+    const { channel, channels } = found.facts
     const same = await sameContentNear(db, found.send, context.accountId)
     const showsContent = settings.SUPPORT_SHOW_CONTENT
     return c.html(
       <SendPage
-        {...{ timeline, explanation, channel, context, showsContent, same }}
+        {...{ timeline, explanation, channel, channels, context, showsContent, same }}
         refreshSeconds={refresh}
       />,
     )

@@ -8,11 +8,13 @@ import { Moment } from '../inline-elements.tsx'
 interface SendDetailsProps {
   timeline: Timeline
   channel: SendFacts['channel']
+  channels: SendFacts['channels']
   context: SendContext
 }
 
 /** The facts of a send, beside its timeline. */
-export function SendDetails({ timeline, channel, context }: SendDetailsProps) {
+export function SendDetails({ timeline, channel, channels, context }: SendDetailsProps) {
+  const posted = timeline.sentThrough === null ? channel : (channels[0] ?? channel)
   const { conversation } = context
   const closing = timeline.events.find(({ event }) => event === 'conversation_closed')
   return (
@@ -26,13 +28,13 @@ export function SendDetails({ timeline, channel, context }: SendDetailsProps) {
           <a href={`/sends?accountId=${context.accountId}`}>{context.accountName}</a>
         </Fact>
         <Fact name="Channel">
-          <a href={`/channels/${timeline.channelId}`}>{channel.name}</a>{' '}
-          <span class="muted">
-            {channel.provider}
-            {channel.deletedAt && ', deleted'}
-          </span>{' '}
-          <span class="id">{timeline.channelId}</span>
+          <ChannelLink channel={posted} />
         </Fact>
+        {timeline.sentThrough !== null && (
+          <Fact name="Sent through">
+            <ChannelLink channel={channel} />
+          </Fact>
+        )}
         <Fact name="Contact">
           <ContactLink timeline={timeline} /> <span class="muted">{timeline.contact.type}</span>
         </Fact>
@@ -128,6 +130,23 @@ export function Fact({ name, children }: { name: string; children?: Child }) {
     <>
       <dt>{name}</dt>
       <dd>{children}</dd>
+    </>
+  )
+}
+
+type ShownChannel = Pick<SendFacts['channel'], 'channelId' | 'name' | 'provider'> & {
+  deletedAt?: Date | null
+}
+
+function ChannelLink({ channel: { channelId, name, provider, deletedAt } }: { channel: ShownChannel }) {
+  return (
+    <>
+      <a href={`/channels/${channelId}`}>{name}</a>{' '}
+      <span class="muted">
+        {provider}
+        {deletedAt && ', deleted'}
+      </span>{' '}
+      <span class="id">{channelId}</span>
     </>
   )
 }

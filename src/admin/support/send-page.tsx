@@ -20,6 +20,7 @@ interface SendPageProps {
   timeline: Timeline
   explanation: Explanation
   channel: SendFacts['channel']
+  channels: SendFacts['channels']
   context: SendContext
   showsContent: boolean
   same: SameContent

@@ -124,7 +124,7 @@ export const callbackSchemas: Record<string, JsonSchema> = {
         enum: [null, ...deliveryStates],
         description: 'What the provider reported after it accepted the message.',
       },
-      channelId: string('The channel that sends it.'),
+      channelId: string('The channel of the request.'),
       messageType: string('The type of the message.', { enum: [...messageTypes] }),
       flowId: orNull('Null if the send has none.'),
       conversationId: orNull('Null until the first attempt.'),

@@ -41,9 +41,9 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
     const joined = isInOpenOne && conversationId ? `, in the conversation ${conversationId}` : ''
     return { text: `Attempt ${attempt} began on ${worker}${joined}.` }
   },
-  attempt_finished(event, _timeline, { channel }) {
+  attempt_finished(event, timeline, facts) {
     const late = event.late ? ' It came late: its claim had been given up.' : ''
-    const answer = answerOf(event, channel.provider)
+    const answer = answerOf(event, providerAt(event, timeline, facts))
     const isAnswered = Object.values(answer).some((part) => part !== null)
     const fault = event.outcome === 'retry_later' ? faultOf(event) : undefined
     const effect = fault ? effectOf[fault] : ''
@@ -88,6 +88,13 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   }),
 }
 
+/** The provider of the channel that had the send at an event. */
+function providerAt(event: TimelineEvent, { events }: Timeline, { channels, channel }: SendFacts) {
+  const left = events.slice(events.indexOf(event)).find((later) => later.event === 'fell_back')
+  const had = left && channels.find(({ channelId }) => channelId === left.fromChannelId)
+  return (had ?? channel).provider
+}
+
 /** A channel that has or had the send. */
 export const nameOf = (channels: SendFacts['channels'], channelId: string) => {
   const channel = channels.find((one) => one.channelId === channelId)
@@ -102,18 +109,18 @@ export function describeEvent(event: TimelineEvent, timeline: Timeline, facts: S
 
 function reported(
   words: string,
-  event: EventFields['receipt'],
+  event: TimelineEvent & EventFields['receipt'],
   timeline: Timeline,
-  { channel, now }: SendFacts,
+  facts: SendFacts,
 ): EventText {
   const { providerCode: code } = event
   // The send's own id is shown with its attempt.
   const messageId = event.providerMessageId === timeline.providerMessageId ? null : event.providerMessageId
   const at = Date.parse(event.providerAt ?? '')
-  const byItsClock = Number.isNaN(at) ? '' : `, at ${clock(new Date(at), now)} by its clock`
+  const byItsClock = Number.isNaN(at) ? '' : `, at ${clock(new Date(at), facts.now)} by its clock`
   const { meaning } = answerOf(
     { providerStatus: null, providerCode: code, providerMessageId: null },
-    channel.provider,
+    providerAt(event, timeline, facts),
   )
   const isAnswered = code !== null || messageId !== null
   const text = words.startsWith('The provider')
