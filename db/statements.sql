@@ -437,8 +437,10 @@ select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "e
        c.shown_config as "shownConfig",
        array(select name from templates t where t.channel_id = c.id order by name limit 100) as templates,
        (select json_build_object('channels', count(*), 'failing', count(o.breaker_open_until),
-                                 'since', min(o.breaker_opened_at))
-        from channels o where o.provider = c.provider and o.deleted_at is null) as "ofProvider"
+                                 'since', min(coalesce(o.breaker_opened_at, o.breaker_open_until))
+                                            filter (where o.breaker_open_until is not null))
+        from channels o
+        where o.provider = c.provider and o.id <> c.id and o.deleted_at is null) as "ofProvider"
 from channels c where c.id = $1;
 
 -- channel_states: Counts held channels and open circuit breakers by provider, for metrics.

@@ -177,7 +177,7 @@ export interface ChannelFacts {
   createdAt: Date
   shownConfig: ShownConfig | null
   templates: string[]
-  /** Channels of its provider, of all accounts. */
+  /** The other channels of its provider, of all accounts. */
   ofProvider: { channels: number; failing: number; since: Date | null }
 }
 
@@ -193,8 +193,10 @@ const factsStatement = prepared<ChannelFacts>(
            c.shown_config as "shownConfig",
            array(select name from templates t where t.channel_id = c.id order by name limit ${maxTemplates}) as templates,
            (select json_build_object('channels', count(*), 'failing', count(o.breaker_open_until),
-                                     'since', min(o.breaker_opened_at))
-            from channels o where o.provider = c.provider and o.deleted_at is null) as "ofProvider"
+                                     'since', min(coalesce(o.breaker_opened_at, o.breaker_open_until))
+                                                filter (where o.breaker_open_until is not null))
+            from channels o
+            where o.provider = c.provider and o.id <> c.id and o.deleted_at is null) as "ofProvider"
     from channels c where c.id = $1`,
 )
 

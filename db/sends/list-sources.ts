@@ -164,7 +164,10 @@ function placeOf({ after, acceptedFrom, acceptedTo }: SendsQuery, order: Order, 
 }
 
 /** The account of a channel or a flow; undefined if the query names none. */
-export async function ownerOf(db: Database, { channelId, flowId }: SendsQuery): Promise<string | undefined> {
+export async function ownerOf(
+  db: Database,
+  { channelId, flowId }: Pick<SendsQuery, 'channelId' | 'flowId'>,
+): Promise<string | undefined> {
   const [table, id] = channelId !== undefined ? ['channels', channelId] : ['flows', flowId]
   if (id === undefined) return undefined
   const { rows } = await db.$client.query<{ id: string }>(

@@ -1,4 +1,5 @@
 import type { AuditDetail, AuditEntry } from './audit.ts'
+import { canBeRecordId } from './record-id.ts'
 import type { StoredSuppression } from './suppression-view.ts'
 
 /** Of the URL only the host: its path and query may hold secrets. */
@@ -64,6 +65,41 @@ export function sendsReplayed({ channelId, since, until, ...filters }: ReplayFil
     includeRefused,
   }
   return { action: 'sends.replay', target: channelId, details }
+}
+
+/** The filters of a list of sends. */
+interface ListFilters {
+  status?: string | undefined
+  delivery?: string | undefined
+  channelId?: string | undefined
+  flowId?: string | undefined
+  providerCode?: string | undefined
+  reference?: string | undefined
+  contact?: object | undefined
+  reason?: string | undefined
+  acceptedFrom?: Date | undefined
+  acceptedTo?: Date | undefined
+}
+
+/** A code as providers have it, such as 131026, 5.1.1 or rate_limit: a text that was typed in its place may be a contact. */
+const code = /^(?:\d{1,7}|[245]\.\d{1,3}\.\d{1,3}|(?=.{1,64}$)[a-z]+(?:[_-][a-z]+)*)$/i
+
+/** Of those that may name a contact, only that they were given. */
+export function listFilters(filters: ListFilters): Record<string, AuditDetail> {
+  const { status, delivery, channelId, flowId, providerCode, acceptedFrom, acceptedTo } = filters
+  const isCode = providerCode !== undefined && code.test(providerCode)
+  return {
+    ...(status !== undefined && { status }),
+    ...(delivery !== undefined && { delivery }),
+    ...(channelId !== undefined && { channelId }),
+    ...(flowId !== undefined && (canBeRecordId(flowId) ? { flowId } : { byFlow: true })),
+    ...(providerCode !== undefined && (isCode ? { providerCode } : { byProviderCode: true })),
+    ...(filters.reference !== undefined && { byReference: true }),
+    ...(filters.contact !== undefined && { byContact: true }),
+    ...(filters.reason !== undefined && { byReason: true }),
+    ...(acceptedFrom && { since: acceptedFrom.toISOString() }),
+    ...(acceptedTo && { until: acceptedTo.toISOString() }),
+  }
 }
 
 /** @param status by its end. */

@@ -168,7 +168,7 @@ describe('channels', () => {
     ])
       expect(text).toContain(part)
     expect(rowOf(html, />\s*Failed\s*<\/th>\s*<td/)).toMatchObject({ 'Last hour': '1' })
-    expect(text).toMatch(/sandbox fails for 2 of \d+ channels/)
+    expect(text).toMatch(/sandbox fails for 2 of \d+ other channels since/)
   })
 
   test('that fail say what their provider answers to sends that are tried again', async () => {

@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { desc, eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recordAudit } from '../../db/audit/record.ts'
 import { audit } from '../../db/schema.ts'
@@ -196,6 +196,69 @@ test.each(changing)('$route leaves one row, with the person, from where, and on 
   if (!action.startsWith('send.')) return
   await postForm(admin.url + path, fields)
   expect(await rows()).toHaveLength(1)
+})
+
+/** The row of a list that is changed by its second form. */
+async function changedList(what: 'replay' | 'cancel', list: Record<string, string>) {
+  const fields = { ...list, endedBy: new Date().toISOString(), confirmed: 'yes' }
+  const { status } = await postForm(`${admin.url}/sends/${what}`, fields)
+  expect(status).toBe(200)
+  const [row] = await service.runtime.db.select().from(audit).orderBy(desc(audit.id)).limit(1)
+  expect(row).toMatchObject({ action: `list.${what}` })
+  return row
+}
+
+describe('a row of a changed list', () => {
+  const since = '2026-01-02T03:04:00.000Z'
+
+  test('says which list, by its channel’s account, and no contact, reference or words', async () => {
+    const other = await buildAccount(service)
+    const contact = newContact()
+    const filters = { contact, reference: 'order-4711', reason: 'words of a reason' }
+    const list = { channelId: other.channelId, status: 'failed', acceptedFrom: since, ...filters }
+    const { target, details } =
+      (await changedList('replay', { ...list, flowId: other.flowId, providerCode: '131026' })) ?? {}
+    expect(target).toBe(other.accountId)
+    expect(details).toEqual({
+      status: 'failed',
+      channelId: other.channelId,
+      flowId: other.flowId,
+      providerCode: '131026',
+      byReference: true,
+      byContact: true,
+      byReason: true,
+      since,
+      channels: 1,
+      includeExpired: false,
+      includeRefused: false,
+      replayed: 0,
+      skippedExpired: 0,
+      skippedRefused: 0,
+    })
+  })
+
+  test('has no code that may be a contact', async () => {
+    const list = { channelId: account.channelId, status: 'failed', providerCode: newContact() }
+    const { details } = (await changedList('replay', list)) ?? {}
+    expect(details).toMatchObject({ byProviderCode: true })
+    expect(JSON.stringify(details)).not.toContain(list.providerCode)
+  })
+
+  test('is of the account of its flow; of none where it names none', async () => {
+    const other = await buildAccount(service)
+    const ofFlow = await changedList('cancel', { flowId: other.flowId, status: 'queued', acceptedTo: since })
+    expect(ofFlow).toMatchObject({ target: other.accountId })
+    expect(ofFlow?.details).toMatchObject({
+      status: 'queued',
+      flowId: other.flowId,
+      until: since,
+      canceled: 0,
+    })
+    const ofReference = await changedList('cancel', { reference: 'order-4712', status: 'scheduled' })
+    expect(ofReference).toMatchObject({ target: null, details: { byReference: true } })
+    const ofNoFlow = await changedList('cancel', { flowId: 'my flow', status: 'scheduled' })
+    expect(ofNoFlow).toMatchObject({ target: null, details: { byFlow: true } })
+  })
 })
 
 test('what another role may not do is refused, and in the audit', async () => {

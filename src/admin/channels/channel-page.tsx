@@ -107,12 +107,12 @@ function OfProvider({
     <Fact name="Other channels">
       {failing === 0 || !since ? (
         <>
-          none of {channels} channels of {provider} fails
+          none of {channels} other channels of {provider} fails
         </>
       ) : (
         <>
           <a href={`/channels?provider=${provider}&state=failing`}>{provider}</a> fails for {failing} of{' '}
-          {channels} channels since <Moment at={since} />
+          {channels} other channels since <Moment at={since} />
         </>
       )}
     </Fact>

@@ -42,8 +42,7 @@ export const cancelList = ({ db, log }: AdminRuntime) =>
       const input = { ...sent.input, acceptedTo: acceptedTo.toISOString() }
       return c.html(<ConfirmationPage {...{ input, back: sent.input, waiting }} />)
     }
-    const { accountId, channelId } = sent.resolved
-    const part = await auditedInPages(db, listChanged(c, 'list.cancel', accountId, { channelId }), {
+    const part = await auditedInPages(db, listChanged(c, 'list.cancel', sent), {
       change: () =>
         cancelListPart(db, listOf(sent), ({ requestId, ...end }: CanceledSend) =>
           logEnd(log, cancelEnd(requestId, end, { by: 'support page' })),

@@ -1,6 +1,9 @@
 import type { Context } from 'hono'
 import type { Database } from '../../../db/client.ts'
+import { ownerOf } from '../../../db/sends/list-sources.ts'
 import type { AuditDetail, AuditRow } from '../../core/audit.ts'
+import { listFilters } from '../../core/audit-details.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import type { AdminEnv } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -50,22 +53,26 @@ export async function readSentList(
   if (!canBeChanged(input)) throw new PageError(400, needs)
   const resolved = await resolveList(db, read.form)
   if ('issues' in resolved) throw new PageError(400, resolved.issues.join(' '))
-  return { fields, input, form: read.form, resolved }
+  const { form } = read
+  const ownerId = resolved.ownerId ?? (await ownerOfFlow(db, form.flowId))
+  return { fields, input, form, resolved: { ...resolved, ownerId } }
 }
 
-/** What the audit has of a change of a list. Its filters may name a contact: only what can't is recorded. */
+async function ownerOfFlow(db: Database, flowId: string | undefined): Promise<string | undefined> {
+  return flowId !== undefined && canBeRecordId(flowId) ? await ownerOf(db, { flowId }) : undefined
+}
+
+/** What the audit has of a change of a list: whose it is, which one, and what else the form says. */
 export const listChanged = (
   c: Context<AdminEnv>,
   action: 'list.replay' | 'list.cancel',
-  accountId: string | undefined,
-  details: Record<string, AuditDetail | undefined>,
+  { form, resolved: { channelId, ownerId } }: SentList,
+  options: Record<string, AuditDetail> = {},
 ): AuditRow => ({
   ...pageActor(c),
   action,
-  target: accountId ?? null,
-  details: Object.fromEntries(
-    Object.entries(details).filter((entry): entry is [string, AuditDetail] => entry[1] !== undefined),
-  ),
+  target: ownerId ?? null,
+  details: { ...listFilters({ ...form, channelId }), ...options },
 })
 
 const unreadable = () => new PageError(400, 'This form could not be read. Open the list again.')

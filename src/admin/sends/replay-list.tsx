@@ -26,7 +26,7 @@ import {
   type SentList,
   textIn,
 } from './change-list.ts'
-import { ReplayedPage, type ReplayOptions, TrialPage } from './replay-pages.tsx'
+import { ReplayedPage, TrialPage } from './replay-pages.tsx'
 
 /**
  * Replays a list of sends, by the rules of the command `replay` (db/sends/replay-sets.ts). The first form shows which would be
@@ -48,10 +48,10 @@ export const replayList = ({ db, log }: AdminRuntime) =>
     // Without `endedBy`, the form would also replay sends that failed since then, even those that it replayed itself.
     const endedBy = momentIn(sent.fields, 'endedBy')
     const place = placeIn(sent.fields)
-    const { channelIds, status, includeExpired, includeRefused } = list
+    const { channelIds, status } = list
     const { channelId, accountId } = sent.resolved
-    const of = { channelId, channels: channelIds.length, status, includeExpired, includeRefused }
-    const part = await auditedInPages(db, listChanged(c, 'list.replay', accountId, of), {
+    const of = { channels: channelIds.length, ...options }
+    const part = await auditedInPages(db, listChanged(c, 'list.replay', sent, of), {
       change: () =>
         replayListPart(db, {
           ...list,
@@ -63,14 +63,14 @@ export const replayList = ({ db, log }: AdminRuntime) =>
       resultOf: replayResult,
     })
     const { next: _, ...counts } = part
-    log.info({ event: 'set_replayed', by: 'support page', accountId, ...of, ...counts })
+    log.info({ event: 'set_replayed', by: 'support page', accountId, channelId, status, ...of, ...counts })
     const total = countIn(sent.fields, 'of')
     return c.html(
       <ReplayedPage {...{ input: sent.input, options, done: sum(before, part), total, endedBy }} />,
     )
   })
 
-function optionsIn({ includeExpired, includeRefused }: Record<string, unknown>): ReplayOptions {
+function optionsIn({ includeExpired, includeRefused }: Record<string, unknown>) {
   return { includeExpired: includeExpired === 'yes', includeRefused: includeRefused === 'yes' }
 }
 
