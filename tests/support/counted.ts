@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg'
 import type { Database } from '../../db/client.ts'
 import { countedStates } from '../../db/counters/fold.ts'
+import { eventually } from './wait.ts'
 
 /**
  * The counters of each channel and hour, as `CHANNEL HOUR STATE` with how many; 0 is left out. Added up and not yet added up ones
@@ -42,7 +43,8 @@ export async function miscountsOf(
   { $client }: Pick<Database, '$client'>,
   channelIds: readonly string[],
 ): Promise<string[]> {
-  const client = await $client.connect()
+  // A pool gives up where the machine is busy.
+  const client = await eventually('a connection', () => $client.connect().catch(() => undefined))
   try {
     await client.query('begin isolation level repeatable read')
     const [counted, there] = [await countersOf(client), await countedSends(client)]
