@@ -24,7 +24,7 @@ beforeAll(async () => {
   elsewhere = createServer((_request, response) => {
     response.setHeader('Content-Type', 'text/html')
     response.end(
-      `<link rel="icon" href="data:,"><a href="${admin.url}/support/search?state=failed">a list</a>`,
+      `<link rel="icon" href="data:,"><a href="${admin.url}/channels?state=held">a list</a>`,
     )
   })
   await new Promise<void>((resolve) => elsewhere.listen(0, 'localhost', resolve))
@@ -55,8 +55,8 @@ test.each([true, false])(
   'people sign in by keyboard, get the page that they asked for, and sign out; with script: %s',
   async (javaScriptEnabled) => {
     const { page, expectNothingOdd } = await open({ javaScriptEnabled })
-    await signIn(page, 'Ann', '/support/search?state=failed')
-    expect(page.url()).toBe(`${admin.url}/support/search?state=failed`)
+    await signIn(page, 'Ann', '/channels?state=held')
+    expect(page.url()).toBe(`${admin.url}/channels?state=held`)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.goto(`${admin.url}/support`)
@@ -75,7 +75,7 @@ test('a link on another site opens its page for who is signed in, and asks other
   await page.goto(elsewhereUrl)
   await page.getByRole('link', { name: 'a list' }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
-  expect(page.url()).toBe(`${admin.url}/support/search?state=failed`)
+  expect(page.url()).toBe(`${admin.url}/channels?state=held`)
   await page.context().close()
 })
 
