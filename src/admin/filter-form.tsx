@@ -21,54 +21,6 @@ export function FilterForm({
   )
 }
 
-interface FilterProps {
-  name: string
-  label: string
-  value: string | undefined
-  hint: string
-  type?: 'text' | 'datetime-local'
-}
-
-export function Filter({ name, label, value = '', hint, type = 'text' }: FilterProps) {
-  return (
-    <p class="field">
-      <label for={name}>{label}</label>
-      <input
-        id={name}
-        name={name}
-        type={type}
-        value={value}
-        autocomplete="off"
-        aria-describedby={`${name}-hint`}
-      />
-      <small id={`${name}-hint`}>{hint}</small>
-    </p>
-  )
-}
-
-interface ChoiceProps {
-  name: string
-  label: string
-  value: string | undefined
-  options: readonly (readonly [value: string, words: string])[]
-}
-
-export function Choice({ name, label, value, options }: ChoiceProps) {
-  return (
-    <p class="field">
-      <label for={name}>{label}</label>
-      <select id={name} name={name}>
-        <option value="">any</option>
-        {options.map(([option, words]) => (
-          <option value={option} selected={option === value}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </p>
-  )
-}
-
 /** A table that scrolls by keyboard too, if it is wider than the page. */
 export function ScrollingTable({
   label,

@@ -1,6 +1,7 @@
 import type { RecordedChange } from '../../../db/audit/list.ts'
 import { type AuditDetail, type AuditTarget, auditActions } from '../../core/audit.ts'
-import { Choice, Filter, FilterForm, ScrollingTable } from '../filter-form.tsx'
+import { Choice, TextField } from '../fields.tsx'
+import { FilterForm, ScrollingTable } from '../filter-form.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { type AuditInput, actions } from './audit-form.ts'
@@ -20,21 +21,21 @@ export function AuditPage({ input, issues = [], changes, next }: AuditPageProps)
     <Layout title="Audit" at="/audit">
       <h1>Who did what?</h1>
       <FilterForm action="/audit" isOpen={Object.keys(filters).length > 0}>
-        <Filter
+        <TextField
           name="target"
           label="Target"
           value={input.target}
           hint="Id of a channel, an endpoint, a send…"
         />
-        <Filter name="by" label="Who" value={input.by} hint="A person's whole name, or a key's prefix" />
+        <TextField name="by" label="Who" value={input.by} hint="A person's whole name, or a key's prefix" />
         <Choice
           name="action"
           label="What"
           value={input.action}
           options={actions.map((action) => [action, auditActions[action].what])}
         />
-        <Filter name="from" label="From" value={input.from} type="datetime-local" hint="UTC" />
-        <Filter name="to" label="Before" value={input.to} type="datetime-local" hint="UTC" />
+        <TextField name="from" label="From" value={input.from} type="datetime-local" hint="UTC" />
+        <TextField name="to" label="Before" value={input.to} type="datetime-local" hint="UTC" />
       </FilterForm>
       {issues.map((issue) => (
         <p class="fault" role="alert">

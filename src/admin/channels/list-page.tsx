@@ -2,9 +2,9 @@ import type { Counts } from '../../../db/counters/read.ts'
 import type { ChannelFilter, ListedChannel } from '../../../db/overview/channels.ts'
 import { channelStatuses } from '../../core/channel-status.ts'
 import { providerNames } from '../../core/providers/index.ts'
+import { Choice, TextField } from '../fields.tsx'
 import { Layout } from '../layout.tsx'
 import { alarming } from '../numbers/figures.tsx'
-import { Choice, TextField } from '../numbers/filter-fields.tsx'
 import { figuresOf, formatCount, noCounts } from '../numbers/spans.ts'
 import { ChannelState, DueSince, Waiting } from './channel-state.tsx'
 
@@ -48,8 +48,8 @@ function Filters({ filter: { provider, state, account, name } }: { filter: Chann
       <form method="get" action="/channels">
         <TextField name="name" label="Name" value={name} hint="A part of it, or the whole id" />
         <TextField name="account" label="Account" value={account} hint="Its whole name or id" />
-        <Choice name="provider" label="Provider" value={provider} choices={providerNames} />
-        <Choice name="state" label="State" value={state} choices={channelStatuses} />
+        <Choice name="provider" label="Provider" value={provider} options={providerNames} />
+        <Choice name="state" label="State" value={state} options={channelStatuses} />
         <button type="submit">Search</button>
       </form>
     </details>

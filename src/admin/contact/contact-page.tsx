@@ -2,6 +2,7 @@ import type { listConversations } from '../../../db/delivery/conversations.ts'
 import type { ListPage } from '../../../db/sends/list.ts'
 import type { Suppression } from '../../../db/suppression/entries.ts'
 import { writeCursor } from '../../core/list-query.ts'
+import { TextField } from '../fields.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { type Contacts, showContact } from '../masking.ts'
@@ -185,30 +186,8 @@ export function AskPage() {
     <Layout title="Contact" at="/contact">
       <h1>A contact of an account</h1>
       <form method="post" action="/contact">
-        <p class="field">
-          <label for="accountId">Account</label>
-          <input
-            id="accountId"
-            name="accountId"
-            type="text"
-            autocomplete="off"
-            required
-            aria-describedby="account-hint"
-          />
-          <small id="account-hint">Its id or its name</small>
-        </p>
-        <p class="field">
-          <label for="contact">Contact</label>
-          <input
-            id="contact"
-            name="contact"
-            type="text"
-            autocomplete="off"
-            required
-            aria-describedby="contact-hint"
-          />
-          <small id="contact-hint">Whole phone number or e-mail address</small>
-        </p>
+        <TextField name="accountId" label="Account" hint="Its id or its name" required />
+        <TextField name="contact" label="Contact" hint="Whole phone number or e-mail address" required />
         <button type="submit">Show</button>
       </form>
       <p>

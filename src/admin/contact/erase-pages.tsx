@@ -1,7 +1,7 @@
 import { Layout } from '../layout.tsx'
 import { type Contacts, showContact } from '../masking.ts'
+import { formatCount } from '../numbers/spans.ts'
 import { Hidden } from '../sends/list-page.tsx'
-import { count } from '../sends/progress.tsx'
 import { contactLink, type FoundContact, isOpaque } from './find-contact.ts'
 
 export function EraseQuestion({ found, contacts }: { found: FoundContact; contacts: Contacts }) {
@@ -36,10 +36,11 @@ export function ErasedPage({ erased, unfinished }: { erased: number; unfinished:
   return (
     <Layout title="Erased" at="/contact">
       <section class="verdict over">
-        <h1>Erased: {erased === 1 ? '1 send' : `${count(erased)} sends`}</h1>
+        <h1>Erased: {erased === 1 ? '1 send' : `${formatCount(erased)} sends`}</h1>
         {unfinished > 0 && (
           <p>
-            {count(unfinished)} have not ended, and are unchanged. Erase the contact again when they have.
+            {formatCount(unfinished)} have not ended, and are unchanged. Erase the contact again when they
+            have.
           </p>
         )}
         <p>

@@ -1,8 +1,8 @@
 import { countedCallbacks, type EndpointFilter, type ListedEndpoint } from '../../../db/overview/endpoints.ts'
 import { DueSince } from '../channels/channel-state.tsx'
+import { Choice, TextField } from '../fields.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
-import { Choice, TextField } from '../numbers/filter-fields.tsx'
 import { formatCount } from '../numbers/spans.ts'
 import { hostOf } from './callback-table.tsx'
 
@@ -25,7 +25,7 @@ export function EndpointListPage({ filter, endpoints, next }: ListPageProps) {
         <summary>Search by account or state</summary>
         <form method="get" action="/endpoints">
           <TextField name="account" label="Account" value={account} hint="Its whole name or id" />
-          <Choice name="state" label="State" value={state} choices={endpointStates} />
+          <Choice name="state" label="State" value={state} options={endpointStates} />
           <button type="submit">Search</button>
         </form>
       </details>

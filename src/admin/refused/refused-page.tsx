@@ -1,5 +1,6 @@
 import type { RefusedOfKey } from '../../../db/audit/refused.ts'
-import { Choice, Filter, FilterForm, ScrollingTable } from '../filter-form.tsx'
+import { Choice, TextField } from '../fields.tsx'
+import { FilterForm, ScrollingTable } from '../filter-form.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 
@@ -42,7 +43,7 @@ export function RefusedPage({ input, issue, requests, next }: RefusedPageProps) 
         sent, only the names of the fields are kept.
       </p>
       <FilterForm action="/refused" isOpen={Object.keys(filters).length > 0}>
-        <Filter name="account" label="Account" value={input.account} hint="Its id or its name" />
+        <TextField name="account" label="Account" value={input.account} hint="Its id or its name" />
         <Choice name="status" label="Answer" value={input.status} options={statuses} />
       </FilterForm>
       {issue !== undefined && (

@@ -6,6 +6,7 @@ import { writeCursor } from '../../core/list-query.ts'
 import { cancelEnd, logEnd } from '../../platform/send-end.ts'
 import { type AdminRuntime, factory } from '../context.ts'
 import { Layout } from '../layout.tsx'
+import { formatCount } from '../numbers/spans.ts'
 import {
   canBeCanceled,
   cancelNeeds,
@@ -19,7 +20,7 @@ import {
 import { type ListInput, queryOf } from './list-form.ts'
 import { Hidden, ListButton } from './list-page.tsx'
 import { describeList } from './list-sentence.ts'
-import { count, messages, Progress } from './progress.tsx'
+import { messages, Progress } from './progress.tsx'
 
 /** So many of those that could not be canceled are named. */
 const maxNamed = 20
@@ -105,7 +106,7 @@ function ConfirmationPage({ input, back, waiting }: ConfirmationProps) {
         {waiting > 0 && (
           <form method="post" action="/sends/cancel" class="row">
             <Hidden fields={{ ...input, of: String(waiting), confirmed: 'yes' }} />
-            <button type="submit">Cancel {count(waiting)}</button>
+            <button type="submit">Cancel {formatCount(waiting)}</button>
           </form>
         )}
         <ListButton input={back} words="Leave them as they are" />

@@ -1,6 +1,7 @@
 import type { ListPage as Page } from '../../../db/sends/list.ts'
 import { writeCursor } from '../../core/list-query.ts'
 import { deliveryStates } from '../../core/receipt.ts'
+import { Choice, TextField } from '../fields.tsx'
 import { Moment, stateWords } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import type { Contacts } from '../masking.ts'
@@ -57,8 +58,15 @@ export function ListPage(props: ListPageProps) {
   )
 }
 
+const stateOptions = listStates.map(
+  (state) =>
+    [state, `${state}: ${state === 'scheduled' ? 'waiting for its time' : stateWords[state]}`] as const,
+)
+
 /** A sentence, which opens the form. */
 function Filters({ input, sentence, from, isOpen }: ListPageProps & { isOpen: boolean }) {
+  const of = (name: ListField) => ({ name, value: input[name] })
+  const time = (name: ListField) => ({ name, value: localTime(input[name]) })
   return (
     <details class="search" open={isOpen}>
       <summary>
@@ -66,58 +74,25 @@ function Filters({ input, sentence, from, isOpen }: ListPageProps & { isOpen: bo
         {from !== undefined && ': the last 24 hours, as no time was asked for'}. <b>Change</b>
       </summary>
       <form method="post" action="/sends">
-        <Field name="accountId" label="Account" input={input} hint="Its id or its name" />
-        <Field name="channelId" label="Channel" input={input} hint="Its id or its name" />
-        <Choice name="status" label="State" input={input}>
-          {listStates.map((state) => ({
-            value: state,
-            words: `${state}: ${state === 'scheduled' ? 'waiting for its time' : stateWords[state]}`,
-          }))}
-        </Choice>
-        <Field name="reason" label="Reason contains" input={input} hint="In either case" />
-        <Field name="providerCode" label="Code" input={input} hint="Of the provider, such as 131047" />
-        <Field name="contact" label="Contact" input={input} hint="Whole phone number or e-mail address" />
-        <Field name="reference" label="Reference" input={input} hint="The client's own id, as it was sent" />
-        <Field
-          name="messageId"
+        <TextField {...of('accountId')} label="Account" hint="Its id or its name" />
+        <TextField {...of('channelId')} label="Channel" hint="Its id or its name" />
+        <Choice {...of('status')} label="State" options={stateOptions} />
+        <TextField {...of('reason')} label="Reason contains" hint="In either case" />
+        <TextField {...of('providerCode')} label="Code" hint="Of the provider, such as 131047" />
+        <TextField {...of('contact')} label="Contact" hint="Whole phone number or e-mail address" />
+        <TextField {...of('reference')} label="Reference" hint="The client's own id, as it was sent" />
+        <TextField
+          {...of('messageId')}
           label="Provider message id"
-          input={input}
           hint="Whole id, as the provider returned it for the last attempt"
         />
-        <Field name="flowId" label="Flow" input={input} hint="Its id" />
-        <Choice name="delivery" label="Delivery" input={input}>
-          {deliveryStates.map((state) => ({ value: state, words: state }))}
-        </Choice>
-        <Field name="acceptedFrom" label="Accepted from" input={input} type="datetime-local" hint="UTC" />
-        <Field name="acceptedTo" label="Accepted before" input={input} type="datetime-local" hint="UTC" />
+        <TextField {...of('flowId')} label="Flow" hint="Its id" />
+        <Choice {...of('delivery')} label="Delivery" options={deliveryStates} />
+        <TextField {...time('acceptedFrom')} label="Accepted from" type="datetime-local" hint="UTC" />
+        <TextField {...time('acceptedTo')} label="Accepted before" type="datetime-local" hint="UTC" />
         <button type="submit">Search</button>
       </form>
     </details>
-  )
-}
-
-interface FieldProps {
-  name: ListField
-  label: string
-  input: ListInput
-  hint: string
-  type?: 'text' | 'datetime-local'
-}
-
-function Field({ name, label, input, hint, type = 'text' }: FieldProps) {
-  return (
-    <p class="field">
-      <label for={name}>{label}</label>
-      <input
-        id={name}
-        name={name}
-        type={type}
-        value={type === 'text' ? (input[name] ?? '') : localTime(input[name])}
-        autocomplete="off"
-        aria-describedby={`${name}-hint`}
-      />
-      <small id={`${name}-hint`}>{hint}</small>
-    </p>
   )
 }
 
@@ -125,29 +100,6 @@ function Field({ name, label, input, hint, type = 'text' }: FieldProps) {
 function localTime(text = ''): string {
   const at = momentOf(text)
   return at ? at.toISOString().slice(0, at.getUTCSeconds() === 0 ? 16 : 19) : text
-}
-
-interface ChoiceProps {
-  name: ListField
-  label: string
-  input: ListInput
-  children: { value: string; words: string }[]
-}
-
-function Choice({ name, label, input, children }: ChoiceProps) {
-  return (
-    <p class="field">
-      <label for={name}>{label}</label>
-      <select id={name} name={name}>
-        <option value="">any</option>
-        {children.map(({ value, words }) => (
-          <option value={value} selected={input[name] === value}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </p>
-  )
 }
 
 /** Leads to the next page, or to the day before. */

@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx'
+import { formatCount } from '../numbers/spans.ts'
 
 interface ProgressProps {
   done: number
@@ -11,12 +12,11 @@ export function Progress({ done, of, children }: ProgressProps) {
   return (
     <p>
       <label for="progress">
-        {count(Math.min(done, of))} of {count(of)} done{children}
+        {formatCount(Math.min(done, of))} of {formatCount(of)} done{children}
       </label>
       <progress id="progress" value={String(Math.min(done, of))} max={String(Math.max(of, 1))} />
     </p>
   )
 }
 
-export const count = (number: number) => number.toLocaleString('en')
-export const messages = (number: number) => (number === 1 ? '1 message' : `${count(number)} messages`)
+export const messages = (number: number) => (number === 1 ? '1 message' : `${formatCount(number)} messages`)

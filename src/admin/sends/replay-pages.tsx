@@ -1,10 +1,11 @@
 import type { ReplayedPart, ReplayList } from '../../../db/sends/replay-lists.ts'
 import { Layout } from '../layout.tsx'
+import { formatCount } from '../numbers/spans.ts'
 import { maxOfList } from './change-list.ts'
 import type { ListInput } from './list-form.ts'
 import { Hidden, ListButton } from './list-page.tsx'
 import { describeList } from './list-sentence.ts'
-import { count, messages, Progress } from './progress.tsx'
+import { messages, Progress } from './progress.tsx'
 
 export type ReplayOptions = Pick<ReplayList, 'includeExpired' | 'includeRefused'>
 
@@ -27,7 +28,8 @@ export function TrialPage(props: ReplayPageProps & { would: ReplayedPart; perSec
         <p>{describe(props, perSecond)}</p>
         {isMore && (
           <p>
-            The list has more. These are the first {count(maxOfList)}; replay the list once more after them.
+            The list has more. These are the first {formatCount(maxOfList)}; replay the list once more after
+            them.
           </p>
         )}
         {input.status === 'uncertain' && replayed > 0 && (
@@ -40,7 +42,7 @@ export function TrialPage(props: ReplayPageProps & { would: ReplayedPart; perSec
         {replayed > 0 && (
           <form method="post" action="/sends/replay" class="row">
             <Hidden fields={{ ...fieldsOf(input, options, endedBy), of: String(replayed) }} />
-            <button type="submit">Replay {count(replayed)}</button>
+            <button type="submit">Replay {formatCount(replayed)}</button>
           </form>
         )}
         <ListButton input={input} words="Leave them as they are" />
@@ -129,8 +131,10 @@ function LeftOut({ skipped: { expired, refused } }: Pick<ReplayedPart, 'skipped'
     <>
       <p>Left out:</p>
       <ul>
-        {expired > 0 && <li>{count(expired)} expired, or would have expired by now</li>}
-        {refused > 0 && <li>{count(refused)} refused for good: the provider would refuse them again</li>}
+        {expired > 0 && <li>{formatCount(expired)} expired, or would have expired by now</li>}
+        {refused > 0 && (
+          <li>{formatCount(refused)} refused for good: the provider would refuse them again</li>
+        )}
       </ul>
     </>
   )

@@ -1,5 +1,5 @@
 import { Layout } from '../layout.tsx'
-import { count } from '../sends/progress.tsx'
+import { formatCount } from '../numbers/spans.ts'
 
 interface OfAccount {
   account: { id: string; name: string }
@@ -10,7 +10,7 @@ type PreviewProps = OfAccount & { text: string } & (
     | { faults: string[]; more: number }
   )
 
-const entriesWords = (number: number) => (number === 1 ? '1 entry' : `${count(number)} entries`)
+const entriesWords = (number: number) => (number === 1 ? '1 entry' : `${formatCount(number)} entries`)
 
 /** What an import of a file would do, or why it can't be imported. Nothing has been imported yet. */
 export function PreviewPage(props: PreviewProps) {
@@ -26,21 +26,21 @@ export function PreviewPage(props: PreviewProps) {
                 <li>{fault}</li>
               ))}
             </ul>
-            {props.more > 0 && <p>And {count(props.more)} more lines.</p>}
+            {props.more > 0 && <p>And {formatCount(props.more)} more lines.</p>}
           </>
         ) : (
           <>
             <h1>
               Add {entriesWords(props.added)} to the list of {account.name}?
             </h1>
-            <p>{count(props.entries - props.added)} are on the list already, or in the file twice.</p>
+            <p>{formatCount(props.entries - props.added)} are on the list already, or in the file twice.</p>
             <p>Their waiting sends fail, and they get nothing any more.</p>
             {props.added > 0 && (
               <form method="post" action="/suppressions/import" enctype="multipart/form-data">
                 <input type="hidden" name="accountId" value={account.id} />
                 <input type="hidden" name="confirmed" value="yes" />
                 <input type="hidden" name="csv" value={text} />
-                <button type="submit">Add {count(props.added)}</button>
+                <button type="submit">Add {formatCount(props.added)}</button>
               </form>
             )}
           </>
@@ -58,7 +58,9 @@ export function ImportedPage({ account, entries, added }: OfAccount & { entries:
         <h1>
           Added {entriesWords(added)} to the list of {account.name}
         </h1>
-        {entries > added && <p>{count(entries - added)} were on the list already, or in the file twice.</p>}
+        {entries > added && (
+          <p>{formatCount(entries - added)} were on the list already, or in the file twice.</p>
+        )}
         <BackToList account={account} />
       </section>
     </Layout>

@@ -2,6 +2,7 @@ import type { Suppression } from '../../../db/suppression/entries.ts'
 import type { EntriesAsked } from '../../../db/suppression/shown-entries.ts'
 import { suppressionCauses } from '../../core/suppression.ts'
 import { csvHeader } from '../../core/suppression-csv.ts'
+import { TextField } from '../fields.tsx'
 import { Layout } from '../layout.tsx'
 import type { Contacts } from '../masking.ts'
 import { Entries } from './entries-table.tsx'
@@ -45,20 +46,12 @@ export function SuppressionsPage({ account, asked, page, contacts }: Suppression
         <h2 id="add">Add or remove one</h2>
         <form method="post" action="/contact">
           <input type="hidden" name="accountId" value={account.id} />
-          <p class="field">
-            <label for="contact">Contact</label>
-            <input
-              id="contact"
-              name="contact"
-              type="text"
-              autocomplete="off"
-              required
-              aria-describedby="contact-hint"
-            />
-            <small id="contact-hint">
-              Whole phone number or e-mail address. Its page adds and removes its entries.
-            </small>
-          </p>
+          <TextField
+            name="contact"
+            label="Contact"
+            hint="Whole phone number or e-mail address. Its page adds and removes its entries."
+            required
+          />
           <button type="submit">Show</button>
         </form>
       </section>
@@ -129,18 +122,7 @@ export function AskPage() {
     <Layout title="Suppressions" at="/suppressions">
       <h1>Who gets nothing from an account</h1>
       <form method="get" action="/suppressions">
-        <p class="field">
-          <label for="accountId">Account</label>
-          <input
-            id="accountId"
-            name="accountId"
-            type="text"
-            autocomplete="off"
-            required
-            aria-describedby="account-hint"
-          />
-          <small id="account-hint">Its id or its name</small>
-        </p>
+        <TextField name="accountId" label="Account" hint="Its id or its name" required />
         <button type="submit">Show</button>
       </form>
     </Layout>
