@@ -6,6 +6,7 @@ import { type Permission, permissions } from '../core/api-key.ts'
 import { isLongerThan, isStorable } from '../core/characters.ts'
 import { anyContact, type Contact, parseContact } from '../core/contact.ts'
 import { describeIssue, joinIssues } from '../core/issues.ts'
+import { longestOperatorReason, operatorReason } from '../core/own-reasons.ts'
 import { durationMs, parsePastMoment, pastMomentWanted } from '../core/past-moment.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type AutoCause, autoCauses } from '../core/suppression.ts'
@@ -82,11 +83,11 @@ export function reasonPart(text: string): string {
   return text.trim()
 }
 
-/** Why an operator holds a channel. */
-export function holdReason(text: string): string {
-  if (text.trim() === '' || text.length > 500 || /\p{Cc}/u.test(text) || !isStorable(text))
-    throw new InvalidArgumentError('Use 1 to 500 characters on one line.')
-  return text.trim()
+/** Why an operator holds a channel or suppresses a contact. */
+export function operatorsWords(text: string): string {
+  const { data } = operatorReason.safeParse(text.trim())
+  if (data !== undefined) return data
+  throw new InvalidArgumentError(`Use 1 to ${longestOperatorReason} characters on one line.`)
 }
 
 export function permissionList(text: string): Permission[] {

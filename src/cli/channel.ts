@@ -23,7 +23,7 @@ import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
 import { type ShownConfig, shownConfig } from '../core/shown-config.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
-import { existingAccount, holdReason, json } from './arguments.ts'
+import { existingAccount, json, operatorsWords } from './arguments.ts'
 import {
   autoSuppressOption,
   type ChannelOptions,
@@ -198,7 +198,7 @@ function holdCommands(channel: Command, answer: Answerer): void {
     .command('hold')
     .description('stop sending by the channel; its sends wait until it is resumed')
     .argument('<channel>', "the channel's id")
-    .option('--reason <text>', 'why; its account sees it too', holdReason)
+    .option('--reason <text>', 'why; its account sees it too', operatorsWords)
     .action((id: string, { reason }: { reason?: string }, command: Command) =>
       answer(command, async ({ db, actor }) => {
         const isHeld =

@@ -16,6 +16,7 @@ import { type Database, inTransaction } from '../../db/client.ts'
 import { endpointDetails } from '../core/audit-details.ts'
 import { mintSealedSecret } from '../core/callback.ts'
 import {
+  disabledByOperator,
   endpointDisabled,
   endpointSchemas,
   notCalledYet,
@@ -162,7 +163,7 @@ function switchCommands(endpoint: Command, answer: Answerer): void {
   )
   change('disable', 'call it no more; its callbacks are kept', (db, id, record) =>
     inTransaction(db, async (transaction) => {
-      const isThere = await disableEndpoint(transaction, id, 'by an operator')
+      const isThere = await disableEndpoint(transaction, id, disabledByOperator())
       if (isThere) await record(transaction)
       return isThere
     }),

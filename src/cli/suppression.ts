@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { listChannels } from '../../db/accounts/channels.ts'
 import { audited } from '../../db/audit/record.ts'
 import type { Database } from '../../db/client.ts'
@@ -15,11 +15,11 @@ import { importSuppressions } from '../../db/suppression/import.ts'
 import { suppressionChanged } from '../core/audit-details.ts'
 import { anyContact, type Contact } from '../core/contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { suppressionKey, suppressionReason } from '../core/suppression.ts'
+import { suppressionKey } from '../core/suppression.ts'
 import { csvHeader } from '../core/suppression-csv.ts'
 import { shownSuppression } from '../core/suppression-view.ts'
 import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
-import { contact, existingAccount, wholeNumber } from './arguments.ts'
+import { contact, existingAccount, operatorsWords, wholeNumber } from './arguments.ts'
 import { checkFile, csvLines, pagesOf } from './suppression-files.ts'
 
 type GivenContact = Pick<Contact, 'type' | 'value'>
@@ -53,7 +53,7 @@ function addCommand(suppression: Command, answer: Answerer): void {
     .requiredOption(...ofAccount)
     .requiredOption(...ofContact)
     .option(...ofChannel)
-    .option('--reason <text>', 'why, for those who read the list', reasonText)
+    .option('--reason <text>', 'why, for those who read the list', operatorsWords)
     .action((options: EntryOptions, command: Command) =>
       answer(command, async (context) => {
         const suppressed = await contactOf(context.db, options)
@@ -220,12 +220,6 @@ async function contactOf(
     channel === null || (await listChannels(db, accountId)).some(({ channelId }) => channelId === channel)
   if (isOwn) return { accountId, contact: given, channelId: channel }
   throw new CliError(
-    `The account has no channel ${channel}; see them with: channel list --account ${accountId}`,
+    `The account has no channel ${channel}; see them with: outbound channel list --account ${accountId}`,
   )
-}
-
-function reasonText(text: string): string {
-  const { success, data } = suppressionReason.safeParse(text)
-  if (success) return data
-  throw new InvalidArgumentError('Use 1 to 500 characters on one line.')
 }

@@ -56,6 +56,10 @@ export const noFields = z.strictObject({})
 
 export const disabledByClient = 'by its account'
 
+/** @param why in the operator's words. */
+export const disabledByOperator = (why?: string) =>
+  why === undefined ? 'by an operator' : `by an operator: ${why}`
+
 export const tooManyEndpoints = `The account has ${maxEndpointsOfAccount} endpoints, which is the most: delete one first`
 
 export const endpointDisabled = (reason: string | null) =>

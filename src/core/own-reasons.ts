@@ -1,3 +1,5 @@
+import { singleLine } from './fields.ts'
+
 /**
  * Reasons of sends that end without a provider's answer. They are stored, and `ownReasonOf` recognises stored ones by these texts.
  * So a text, once released, must not change.
@@ -20,6 +22,10 @@ export function ownReasonOf(reason: string): keyof typeof ownReasons | undefined
   const whole = ['expired', 'mediaGone', 'channelDeleted', 'canceledInDoubt'] as const
   return whole.find((key) => reason === ownReasons[key])
 }
+
+export const longestOperatorReason = 500
+/** Why an operator holds a channel, disables an endpoint or suppresses a contact. */
+export const operatorReason = singleLine(1, longestOperatorReason)
 
 const byOperator = 'held by an operator'
 

@@ -73,6 +73,22 @@ test('an endpoint: since when it fails, what waits, its last answers', async () 
   )
 })
 
+test('is disabled with a reason, and enabled again, by its page', async () => {
+  const endpoint = await endpointOf()
+  const change = (to: string, fields = {}) =>
+    postForm(`${admin.url}/endpoints/${endpoint.endpointId}/${to}`, fields)
+  expect((await change('disable', { reason: ' ' })).status).toBe(400)
+  expect((await page(endpoint)).text).toContain('Disable the endpoint')
+  expect((await change('disable', { reason: 'their receiver moved' })).status).toBe(303)
+  const { text } = await page(endpoint)
+  expect(text).toContain('It is disabled: by an operator: their receiver moved.')
+  expect(text).toContain('Enable the endpoint')
+  await accept(service, account, textBody())
+  expect((await change('enable')).status).toBe(303)
+  await tried(endpoint, 1)
+  expect((await page(endpoint)).text).not.toContain('It is disabled')
+})
+
 test('a test of an endpoint leads to no send', async () => {
   const endpoint = await endpointOf()
   const id = uuidv7()
@@ -107,6 +123,8 @@ test('sending again from a time', async () => {
 test.each(['nothing', '01890000-0000-7000-8000-000000000000'])('of %s there is no page', async (id) => {
   for (const path of [`/endpoints/${id}`, `/support/${id}/callbacks`])
     expect((await getPage(admin.url + path)).status).toBe(404)
+  for (const to of ['enable', 'disable'])
+    expect((await postForm(`${admin.url}/endpoints/${id}/${to}`, { reason: 'x' })).status).toBe(404)
   expect((await postForm(`${admin.url}/endpoints/${id}/resend`, { since: '2020-01-01T00:00' })).status).toBe(
     404,
   )

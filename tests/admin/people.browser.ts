@@ -23,9 +23,7 @@ beforeAll(async () => {
   await buildPerson(service, 'Oz', 'operator')
   elsewhere = createServer((_request, response) => {
     response.setHeader('Content-Type', 'text/html')
-    response.end(
-      `<link rel="icon" href="data:,"><a href="${admin.url}/channels?state=held">a list</a>`,
-    )
+    response.end(`<link rel="icon" href="data:,"><a href="${admin.url}/channels?state=held">a list</a>`)
   })
   await new Promise<void>((resolve) => elsewhere.listen(0, 'localhost', resolve))
   elsewhereUrl = `http://localhost:${(elsewhere.address() as AddressInfo).port}`

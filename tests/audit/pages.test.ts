@@ -161,6 +161,15 @@ const forms: Record<
     const target = await accept(service, account, { ...textBody(), sendAt })
     return { path: `/support/${target}/cancel`, target, action: 'send.cancel' }
   },
+  'POST /endpoints/:endpointId/enable': async () => {
+    const { endpointId: target } = await buildEndpoint(service, account.accountId, 'https://example.com/')
+    return { path: `/endpoints/${target}/enable`, target, action: 'endpoint.enable' }
+  },
+  'POST /endpoints/:endpointId/disable': async () => {
+    const { endpointId: target } = await buildEndpoint(service, account.accountId, 'https://example.com/')
+    const fields = { reason: 'gone' }
+    return { path: `/endpoints/${target}/disable`, fields, target, action: 'endpoint.disable' }
+  },
   'POST /endpoints/:endpointId/resend': async () => {
     const { endpointId: target } = await buildEndpoint(service, account.accountId, 'https://example.com/')
     const fields = { since: new Date(Date.now() - 60_000).toISOString().slice(0, 16) }

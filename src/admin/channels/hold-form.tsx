@@ -1,6 +1,5 @@
 import type { ListedChannel } from '../../../db/overview/channels.ts'
-
-export const longestReason = 200
+import { ReasonField } from '../reason.tsx'
 
 /** Holds or resumes a channel, as `outbound channel hold` and `resume` do. */
 export function HoldForm({ channel: { channelId, heldAt } }: { channel: ListedChannel }) {
@@ -14,17 +13,7 @@ export function HoldForm({ channel: { channelId, heldAt } }: { channel: ListedCh
           : 'No further call is made for its sends. They wait, without using attempts, until it is resumed.'}
       </p>
       <form method="post" action={`/channels/${channelId}/${verb}`}>
-        <p class="field">
-          <label for="reason">Reason</label>
-          <input
-            id="reason"
-            name="reason"
-            type="text"
-            maxlength={longestReason}
-            required
-            autocomplete="off"
-          />
-        </p>
+        <ReasonField />
         <button type="submit">{heldAt ? 'Resume' : 'Hold'}</button>
       </form>
     </section>

@@ -12,7 +12,7 @@ import {
   readChannels,
 } from '../../../db/overview/channels.ts'
 import { channelStatuses } from '../../core/channel-status.ts'
-import { isLongerThan, isStorable } from '../../core/characters.ts'
+import { isStorable } from '../../core/characters.ts'
 import { heldByOperator } from '../../core/own-reasons.ts'
 import { providerNames } from '../../core/providers/index.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
@@ -23,9 +23,8 @@ import { formLimit } from '../form-limit.ts'
 import { placeIn } from '../numbers/place.ts'
 import { hoursOf } from '../numbers/spans.ts'
 import { allow } from '../people/allow.ts'
-import { fieldsOf } from '../support/form-fields.ts'
+import { reasonOf } from '../reason.tsx'
 import { ChannelPage } from './channel-page.tsx'
-import { longestReason } from './hold-form.tsx'
 import { ChannelListPage } from './list-page.tsx'
 
 const pageSize = 50
@@ -111,13 +110,6 @@ function idOf(c: Context<AdminEnv>): string {
   const channelId = c.req.param('channelId') ?? ''
   if (!canBeRecordId(channelId)) throw noChannel()
   return channelId
-}
-
-async function reasonOf(c: Context<AdminEnv>): Promise<string> {
-  const reason = String((await fieldsOf(c)).reason ?? '').trim()
-  if (reason === '' || isLongerThan(reason, longestReason) || !isStorable(reason) || /\p{Cc}/u.test(reason))
-    throw new PageError(400, `Give a reason of 1 to ${longestReason} characters, in one line.`)
-  return reason
 }
 
 function filterOf({ provider, state, account, name }: Record<string, string>): ChannelFilter {

@@ -1,21 +1,26 @@
 import type { findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
+import type { Role } from '../../core/person.ts'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { Fact } from '../support/send-details.tsx'
 import { CallbackTable, hostOf } from './callback-table.tsx'
+import { SwitchForm } from './switch-form.tsx'
 
 type Endpoint = NonNullable<Awaited<ReturnType<typeof findEndpoint>>>
 
 interface EndpointPageProps {
   endpoint: Endpoint
+  /** Of its account. */
+  accountName: string
   callbacks: readonly ShownCallback[]
   /** How many callbacks were just made to wait again. */
   resent: number | undefined
+  role: Role
 }
 
 /** An endpoint: whether it answers, what waits for it, and its last answers. */
-export function EndpointPage({ endpoint, callbacks, resent }: EndpointPageProps) {
+export function EndpointPage({ endpoint, accountName, callbacks, resent, role }: EndpointPageProps) {
   const { endpointId, disabledAt, failingSince } = endpoint
   return (
     <Layout title={`Endpoint ${hostOf(endpoint.url)}`} at="/endpoints">
@@ -23,13 +28,10 @@ export function EndpointPage({ endpoint, callbacks, resent }: EndpointPageProps)
         <p class="kicker">Endpoint of callbacks</p>
         <h1>{headline(endpoint)}</h1>
         {resent !== undefined && <p>{resent} callbacks are being sent again.</p>}
-        {disabledAt && (
-          <p>
-            Run: <code>outbound endpoint enable {endpointId}</code>
-          </p>
-        )}
+        {disabledAt && role !== 'operator' && <p>An operator can enable it on this page.</p>}
       </section>
-      <Details endpoint={endpoint} />
+      {role === 'operator' && <SwitchForm endpointId={endpointId} disabledAt={disabledAt} />}
+      <Details endpoint={endpoint} accountName={accountName} />
       <section aria-labelledby="resend">
         <h2 id="resend">Send again</h2>
         <form method="post" action={`/endpoints/${endpointId}/resend`}>
@@ -62,7 +64,7 @@ function headline({ disabledAt, disabledReason, failingSince, answeredAt }: Endp
   return answeredAt ? 'It answers.' : 'It has not answered yet.'
 }
 
-function Details({ endpoint }: { endpoint: Endpoint }) {
+function Details({ endpoint, accountName }: Pick<EndpointPageProps, 'endpoint' | 'accountName'>) {
   const { endpointId, accountId, events, waiting, ...moments } = endpoint
   const { createdAt, disabledAt, failingSince, breakerOpenUntil, answeredAt } = moments
   const rows = [
@@ -80,7 +82,7 @@ function Details({ endpoint }: { endpoint: Endpoint }) {
           <span class="id">{endpointId}</span>
         </Fact>
         <Fact name="Account">
-          <span class="id">{accountId}</span>
+          <a href={`/?account=${accountId}`}>{accountName}</a> <span class="id">{accountId}</span>
         </Fact>
         <Fact name="Host">{hostOf(endpoint.url)}</Fact>
         <Fact name="Changes">{events?.join(', ') ?? 'all'}</Fact>

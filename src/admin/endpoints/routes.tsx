@@ -1,17 +1,22 @@
 import { z } from 'zod'
-import { auditedInPages } from '../../../db/audit/record.ts'
-import { findEndpoint } from '../../../db/callbacks/endpoints.ts'
+import { namesOf } from '../../../db/accounts/names.ts'
+import { audited, auditedInPages, recordAudit } from '../../../db/audit/record.ts'
+import { disableEndpoint, enableEndpoint, findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import { resendOfEndpoint } from '../../../db/callbacks/resends.ts'
 import { findNewestCallbacks } from '../../../db/callbacks/shown-callbacks.ts'
+import type { Transaction } from '../../../db/client.ts'
 import { type EndpointFilter, listAllEndpoints } from '../../../db/overview/endpoints.ts'
 import { endpointResent } from '../../core/audit-details.ts'
 import { isStorable } from '../../core/characters.ts'
+import { disabledByOperator } from '../../core/endpoint-request.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
+import { formLimit } from '../form-limit.ts'
 import { placeIn } from '../numbers/place.ts'
 import { allow } from '../people/allow.ts'
+import { reasonOf } from '../reason.tsx'
 import { fieldsOf } from '../support/form-fields.ts'
 import { EndpointPage } from './endpoint-page.tsx'
 import { EndpointListPage, endpointStates } from './list-page.tsx'
@@ -24,6 +29,7 @@ const places = placeIn(z.object({ rank: z.int32(), endpointId: z.string().refine
 /** The pages of endpoints (docs/reference/callbacks.md). Workers find within seconds what is to be sent again. */
 export function endpoints({ db, log }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
+  app.use(formLimit)
 
   app.get('/', allow('support'), async (c) => {
     const filter = filterOf(c.req.query())
@@ -35,12 +41,15 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
   })
 
   app.get('/:endpointId', allow('support'), async (c) => {
-    const endpoint = await find(c.req.param('endpointId'))
+    const endpoint = await find(db, c.req.param('endpointId'))
     const callbacks = await findNewestCallbacks(db, [endpoint.endpointId, shownCallbacks])
+    const names = await namesOf(db, [endpoint.accountId])
     const resent = /^\d{1,9}$/.exec(c.req.query('resent') ?? '')
     return c.html(
       <EndpointPage
         endpoint={endpoint}
+        accountName={names.get(endpoint.accountId) ?? ''}
+        role={c.get('person').role}
         callbacks={callbacks}
         resent={resent ? Number(resent[0]) : undefined}
       />,
@@ -48,7 +57,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
   })
 
   app.post('/:endpointId/resend', allow('support'), async (c) => {
-    const { endpointId } = await find(c.req.param('endpointId'))
+    const { endpointId } = await find(db, c.req.param('endpointId'))
     const { since, onlyGivenUp } = await fieldsOf(c)
     const from = new Date(`${String(since)}Z`)
     if (Number.isNaN(from.getTime()))
@@ -63,13 +72,53 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
     return c.redirect(`/endpoints/${endpointId}?resent=${resent}`, 303)
   })
 
-  const find = async (endpointId: string) => {
-    const endpoint = canBeRecordId(endpointId) ? await findEndpoint(db, endpointId) : undefined
-    if (endpoint) return endpoint
-    throw new PageError(404, 'There is no such endpoint.')
-  }
+  app.route('/', switches({ db, log }))
   return app
 }
+
+type Needed = Pick<AdminRuntime, 'db' | 'log'>
+
+/** Enables and disables, as the commands do. Workers find within seconds what is to be sent then. */
+function switches({ db, log }: Needed): AdminApp {
+  const app: AdminApp = factory.createApp()
+
+  app.post('/:endpointId/enable', allow('operator'), async (c) => {
+    const { endpointId } = await find(db, c.req.param('endpointId'))
+    const row = { ...pageActor(c), action: 'endpoint.enable', target: endpointId } as const
+    const record = (transaction: Transaction) => recordAudit(transaction, row)
+    if (!(await enableEndpoint(db, endpointId, { record }))) throw noEndpoint()
+    log.info({ event: 'endpoint_switched', endpointId, to: 'enabled', by: row.by })
+    return c.redirect(`/endpoints/${endpointId}`, 303)
+  })
+
+  app.post('/:endpointId/disable', allow('operator'), async (c) => {
+    const { endpointId } = await find(db, c.req.param('endpointId'))
+    const reason = await reasonOf(c)
+    const row = {
+      ...pageActor(c),
+      action: 'endpoint.disable',
+      target: endpointId,
+      details: { reason },
+    } as const
+    const isThere = await audited(
+      db,
+      (transaction) => disableEndpoint(transaction, endpointId, disabledByOperator(reason)),
+      (isThere) => isThere && row,
+    )
+    if (!isThere) throw noEndpoint()
+    log.info({ event: 'endpoint_switched', endpointId, to: 'disabled', by: row.by })
+    return c.redirect(`/endpoints/${endpointId}`, 303)
+  })
+  return app
+}
+
+async function find(db: AdminRuntime['db'], endpointId: string) {
+  const endpoint = canBeRecordId(endpointId) ? await findEndpoint(db, endpointId) : undefined
+  if (endpoint) return endpoint
+  throw noEndpoint()
+}
+
+const noEndpoint = () => new PageError(404, 'There is no such endpoint.')
 
 function filterOf({ account, state }: Record<string, string>): EndpointFilter {
   const typed = account?.trim()

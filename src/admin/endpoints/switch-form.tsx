@@ -1,0 +1,19 @@
+import { ReasonField } from '../reason.tsx'
+
+/** Enables or disables an endpoint, as `outbound endpoint enable` and `disable` do. */
+export function SwitchForm({ endpointId, disabledAt }: { endpointId: string; disabledAt: Date | null }) {
+  return (
+    <section aria-labelledby="change">
+      <h2 id="change">{disabledAt ? 'Enable the endpoint' : 'Disable the endpoint'}</h2>
+      <p>
+        {disabledAt
+          ? 'All callbacks that were kept are sent, in order.'
+          : 'It is called no more. Its callbacks are kept, those to come too, until it is enabled.'}
+      </p>
+      <form method="post" action={`/endpoints/${endpointId}/${disabledAt ? 'enable' : 'disable'}`}>
+        {!disabledAt && <ReasonField />}
+        <button type="submit">{disabledAt ? 'Enable' : 'Disable'}</button>
+      </form>
+    </section>
+  )
+}
