@@ -4082,84 +4082,87 @@ select seq from written;
 
 -- replay_sends: Queues a page of a set of failed or uncertain sends again.
 -- $1: the channel
--- $2: the states
--- $3: accepted at this time or later
--- $4: accepted before this time
--- $5: a part of the reason
--- $6: the contact
--- $7: the flow
--- $8: the reference
--- $9: the code of the provider
--- $10: ended by this time
--- $11: whether expired ones are included
--- $12: whether refused ones are included
--- $13: after this seq
--- $14: up to this seq
--- $15: how many to replay
--- $16: how many of the set were replayed before
+-- $2: the channel of the request
+-- $3: the states
+-- $4: accepted at this time or later
+-- $5: accepted before this time
+-- $6: a part of the reason
+-- $7: the contact
+-- $8: the flow
+-- $9: the reference
+-- $10: the code of the provider
+-- $11: ended by this time
+-- $12: whether expired ones are included
+-- $13: whether refused ones are included
+-- $14: after this seq
+-- $15: up to this seq
+-- $16: how many to replay
+-- $17: how many of the set were replayed before
 with
 -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
   select s.request_id, s.seq,
-         ((s.status = any($2) and s.failure is not null
+         ((s.status = any($3) and s.failure is not null
             and s.failure <> 'canceled after an attempt that may have got through'
             and (s.message->'media'->>'sizeBytes' is null
                  or exists (select from media m where m.request_id = s.request_id))
             and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
-         and ($3::timestamptz is null or s.accepted_at >= $3)
-         and ($4::timestamptz is null or s.accepted_at < $4)
-         and ($5::text is null or position(lower($5) in lower(
+         and ($2::uuid is null or coalesce(s.former_channels[1], s.channel_id) = $2)
+         and ($4::timestamptz is null or s.accepted_at >= $4)
+         and ($5::timestamptz is null or s.accepted_at < $5)
+         and ($6::text is null or position(lower($6) in lower(
            case when s.delivery = 'undelivered' then case when s.delivery = 'undelivered' then
                (select e.fields from send_events e
                 where e.request_id = s.request_id and e.event = 'undelivered'
                 order by e.at desc limit 1) end->>'reason' else s.failure end)) > 0)
-         and ($6::text is null or s.contact_value = $6)
-         and ($7::uuid is null or s.flow_id = $7)
-         and ($8::text is null or s.reference = $8)
-         and ($9::text is null or coalesce(
+         and ($7::text is null or s.contact_value = $7)
+         and ($8::uuid is null or s.flow_id = $8)
+         and ($9::text is null or s.reference = $9)
+         and ($10::text is null or coalesce(
              case when s.delivery = 'undelivered' then
                (select e.fields from send_events e
                 where e.request_id = s.request_id and e.event = 'undelivered'
                 order by e.at desc limit 1) end,
-             s.attempt_record)->>'providerCode' = $9)
-         and ($10::timestamptz is null or s.finished_at <= $10)) as is_in_set,
-         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $12 then 'refused'
+             s.attempt_record)->>'providerCode' = $10)
+         and ($11::timestamptz is null or s.finished_at <= $11)) as is_in_set,
+         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
               when ((s.attempt_record is null and s.failure = 'expired') or
-                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $11 then 'expired' end as skipped_as
+                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $12 then 'expired' end as skipped_as
   from sends s
   where s.channel_id = $1 and s.failure is not null
-    and s.seq > $13::bigint and s.seq <= $14::bigint
+    and s.seq > $14::bigint and s.seq <= $15::bigint
   order by s.seq limit 2000),
 -- The sends to replay, locked.
 chosen as materialized (
   select s.* from sends s
   where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
-    and ((s.status = any($2) and s.failure is not null
+    and ((s.status = any($3) and s.failure is not null
          and s.failure <> 'canceled after an attempt that may have got through'
          and (s.message->'media'->>'sizeBytes' is null
               or exists (select from media m where m.request_id = s.request_id))
          and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
-      and ($3::timestamptz is null or s.accepted_at >= $3)
-      and ($4::timestamptz is null or s.accepted_at < $4)
-      and ($5::text is null or position(lower($5) in lower(
+      and ($2::uuid is null or coalesce(s.former_channels[1], s.channel_id) = $2)
+      and ($4::timestamptz is null or s.accepted_at >= $4)
+      and ($5::timestamptz is null or s.accepted_at < $5)
+      and ($6::text is null or position(lower($6) in lower(
         case when s.delivery = 'undelivered' then case when s.delivery = 'undelivered' then
             (select e.fields from send_events e
              where e.request_id = s.request_id and e.event = 'undelivered'
              order by e.at desc limit 1) end->>'reason' else s.failure end)) > 0)
-      and ($6::text is null or s.contact_value = $6)
-      and ($7::uuid is null or s.flow_id = $7)
-      and ($8::text is null or s.reference = $8)
-      and ($9::text is null or coalesce(
+      and ($7::text is null or s.contact_value = $7)
+      and ($8::uuid is null or s.flow_id = $8)
+      and ($9::text is null or s.reference = $9)
+      and ($10::text is null or coalesce(
           case when s.delivery = 'undelivered' then
             (select e.fields from send_events e
              where e.request_id = s.request_id and e.event = 'undelivered'
              order by e.at desc limit 1) end,
-          s.attempt_record)->>'providerCode' = $9)
-      and ($10::timestamptz is null or s.finished_at <= $10))
-    and case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $12 then 'refused'
+          s.attempt_record)->>'providerCode' = $10)
+      and ($11::timestamptz is null or s.finished_at <= $11))
+    and case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
            when ((s.attempt_record is null and s.failure = 'expired') or
-              coalesce(s.expires_at <= clock_timestamp(), false)) and not $11 then 'expired' end is null
-  order by s.seq limit $15 for no key update of s skip locked),
+              coalesce(s.expires_at <= clock_timestamp(), false)) and not $12 then 'expired' end is null
+  order by s.seq limit $16 for no key update of s skip locked),
 -- Those to suppressed contacts are failed, also if they would wait.
 checked as (
   insert into suppression_checks (account_id, contact_value)
@@ -4187,7 +4190,7 @@ due as (
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
          s.status, s.failure,
          clock_timestamp() as replayed_at,
-         clock_timestamp() + ($16::bigint + row_number() over (order by seq) - 1)
+         clock_timestamp() + ($17::bigint + row_number() over (order by seq) - 1)
            / 20::float8 * interval '1 s' as due_at
   from chosen s),
 -- The events of that attempt, and of the replay.
@@ -4259,7 +4262,7 @@ select (select count(*) from written)::int as replayed,
        count(*) = 2000 as "isMore"
 from (select page.*,
              seq <= (select max(seq) from written)
-               or (select count(*) from written) < $15 as is_passed
+               or (select count(*) from written) < $16 as is_passed
       from page) page;
 
 -- reschedule_send: Gives a scheduled send another time, after lock_to_reschedule.
@@ -4777,56 +4780,58 @@ select count(*)::int as trimmed from trimmed;
 
 -- try_replay: Counts what replay_sends would do, without doing it.
 -- $1: the channel
--- $2: the states
--- $3: accepted at this time or later
--- $4: accepted before this time
--- $5: a part of the reason
--- $6: the contact
--- $7: the flow
--- $8: the reference
--- $9: the code of the provider
--- $10: ended by this time
--- $11: whether expired ones are included
--- $12: whether refused ones are included
--- $13: after this seq
--- $14: up to this seq
--- $15: how many to replay
+-- $2: the channel of the request
+-- $3: the states
+-- $4: accepted at this time or later
+-- $5: accepted before this time
+-- $6: a part of the reason
+-- $7: the contact
+-- $8: the flow
+-- $9: the reference
+-- $10: the code of the provider
+-- $11: ended by this time
+-- $12: whether expired ones are included
+-- $13: whether refused ones are included
+-- $14: after this seq
+-- $15: up to this seq
+-- $16: how many to replay
 with
 -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
   select s.request_id, s.seq,
-         ((s.status = any($2) and s.failure is not null
+         ((s.status = any($3) and s.failure is not null
             and s.failure <> 'canceled after an attempt that may have got through'
             and (s.message->'media'->>'sizeBytes' is null
                  or exists (select from media m where m.request_id = s.request_id))
             and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
-         and ($3::timestamptz is null or s.accepted_at >= $3)
-         and ($4::timestamptz is null or s.accepted_at < $4)
-         and ($5::text is null or position(lower($5) in lower(
+         and ($2::uuid is null or coalesce(s.former_channels[1], s.channel_id) = $2)
+         and ($4::timestamptz is null or s.accepted_at >= $4)
+         and ($5::timestamptz is null or s.accepted_at < $5)
+         and ($6::text is null or position(lower($6) in lower(
            case when s.delivery = 'undelivered' then case when s.delivery = 'undelivered' then
                (select e.fields from send_events e
                 where e.request_id = s.request_id and e.event = 'undelivered'
                 order by e.at desc limit 1) end->>'reason' else s.failure end)) > 0)
-         and ($6::text is null or s.contact_value = $6)
-         and ($7::uuid is null or s.flow_id = $7)
-         and ($8::text is null or s.reference = $8)
-         and ($9::text is null or coalesce(
+         and ($7::text is null or s.contact_value = $7)
+         and ($8::uuid is null or s.flow_id = $8)
+         and ($9::text is null or s.reference = $9)
+         and ($10::text is null or coalesce(
              case when s.delivery = 'undelivered' then
                (select e.fields from send_events e
                 where e.request_id = s.request_id and e.event = 'undelivered'
                 order by e.at desc limit 1) end,
-             s.attempt_record)->>'providerCode' = $9)
-         and ($10::timestamptz is null or s.finished_at <= $10)) as is_in_set,
-         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $12 then 'refused'
+             s.attempt_record)->>'providerCode' = $10)
+         and ($11::timestamptz is null or s.finished_at <= $11)) as is_in_set,
+         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
               when ((s.attempt_record is null and s.failure = 'expired') or
-                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $11 then 'expired' end as skipped_as
+                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $12 then 'expired' end as skipped_as
   from sends s
   where s.channel_id = $1 and s.failure is not null
-    and s.seq > $13::bigint and s.seq <= $14::bigint
+    and s.seq > $14::bigint and s.seq <= $15::bigint
   order by s.seq limit 2000),
 -- Those that would be replayed.
 replayed as (
-  select seq from page where is_in_set and skipped_as is null order by seq limit $15)
+  select seq from page where is_in_set and skipped_as is null order by seq limit $16)
 -- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from replayed)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
@@ -4835,7 +4840,7 @@ select (select count(*) from replayed)::int as replayed,
        count(*) = 2000 as "isMore"
 from (select page.*,
              seq <= (select max(seq) from replayed)
-               or (select count(*) from replayed) < $15 as is_passed
+               or (select count(*) from replayed) < $16 as is_passed
       from page) page;
 
 -- unreported_sends: Lists sent messages whose delivery is unknown, page by page.

@@ -1,12 +1,15 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { Database } from '../client.ts'
+import { postedChannel } from '../posted-channel.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
 import { canBeReplayed, type ReplayableStatus, replaying } from './replays.ts'
 
-/** A set of a channel's failed or uncertain sends. Absent filters match all. */
+/** A set of failed or uncertain sends of a channel, that has them now. Absent filters match all. */
 export interface ReplaySet {
   channelId: string
+  /** The channel of the request: another one, if they fell back. */
+  postedTo?: string | undefined
   status: ReplayableStatus
   /** Limit of replayed sends; the oldest are taken. */
   limit: number
@@ -52,6 +55,7 @@ const pageSize = 2000
 
 const ofSet = {
   channelId: 'the channel',
+  postedTo: 'the channel of the request',
   statuses: 'the states',
   since: 'accepted at this time or later',
   until: 'accepted before this time',
@@ -84,6 +88,7 @@ const skippedAs = sqlText`
 
 const isInSet = sqlText`
   (${canBeReplayed(given.statuses)}
+  and (${given.postedTo}::uuid is null or ${postedChannel} = ${given.postedTo})
   and (${given.since}::timestamptz is null or s.accepted_at >= ${given.since})
   and (${given.until}::timestamptz is null or s.accepted_at < ${given.until})
   and (${given.reason}::text is null or position(lower(${given.reason}) in lower(
@@ -183,10 +188,11 @@ async function goThrough(
   nextPage: (values: Record<keyof typeof given, unknown>, before: number) => Promise<PageResult[]>,
 ): Promise<Trial> {
   const { since = null, until = null, reason = null, contactValue = null, endedBy = null } = set
-  const { flowId = null, reference = null, providerCode = null, replayedBefore = 0 } = set
+  const { flowId = null, reference = null, providerCode = null, postedTo = null, replayedBefore = 0 } = set
   const { includeExpired = false, includeRefused = false, lastSeq = greatestSeq, afterSeq = '-1' } = set
   const filters = {
     channelId: set.channelId,
+    postedTo,
     statuses: [set.status],
     since,
     until,

@@ -259,3 +259,17 @@ test('a list that cannot be replayed is refused with an explanation, and nothing
   expect(await statusesOf(ids)).toEqual(Array(4).fill('failed'))
   expect((await getPage(`${admin.url}/sends/replay`)).status).toBe(302)
 })
+
+test('a list of a channel has the sends that were posted to it, by whatever channel they ended', async () => {
+  const { channelId, ids } = await buildList()
+  const fallback = await buildChannel(service, account.accountId)
+  await service.runtime.db.$client.query(
+    'update sends set channel_id = $1, former_channels = array[channel_id] where request_id = $2',
+    [fallback, ids[0]],
+  )
+  const trial = await replays({ channelId, status: 'failed' })
+  expect(trial.text).toContain('Send 2 messages again?')
+  expect((await replays({ channelId: fallback, status: 'failed' })).text).not.toContain('again?')
+  await replays(formIn(trial, 'Replay 2'))
+  expect(await statusesOf(ids)).toEqual(['queued', 'queued', 'failed', 'failed'])
+})

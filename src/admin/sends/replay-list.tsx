@@ -80,13 +80,12 @@ async function listOf(db: Database, { form, resolved }: SentList): Promise<Liste
   const { status, reason, providerCode, flowId, reference, contact, acceptedFrom, acceptedTo } = form
   if (status !== 'failed' && status !== 'uncertain') throw new PageError(400, replayNeeds)
   if (flowId !== undefined && !canBeRecordId(flowId)) throw new PageError(404, 'Flow: no flow has this id.')
-  const { accountId, channelId } = resolved
-  const ofAccount = accountId === undefined ? undefined : await listChannels(db, accountId)
-  const ids = ofAccount?.map((channel) => channel.channelId)
-  const channelIds =
-    channelId === undefined ? (ids ?? []) : (ids ?? [channelId]).filter((id) => id === channelId)
+  const { ownerId, channelId } = resolved
+  // All of the account: a send to one channel may have fallen back to another.
+  const channels = ownerId === undefined ? [] : await listChannels(db, ownerId)
   return {
-    channelIds,
+    channelIds: channels.map((channel) => channel.channelId),
+    postedTo: channelId,
     status,
     reason,
     providerCode,
