@@ -16,7 +16,7 @@ import { changeState } from './change-state.ts'
 
 /*
  * A send that has ended goes on by the fallback of its channel. These statements follow the one that ended it, in its transaction: so
- * nobody sees that end, and a send that doesn't fall back costs nothing (docs/decisions/0053-fallback.md).
+ * no reader sees that end, and a send that doesn't fall back costs nothing (docs/decisions/0053-fallback.md).
  */
 
 /** A send that has just ended, on this channel. */
@@ -223,7 +223,7 @@ const fallBackStatement = prepared<WakeUp>(
     -- A permit was for the other channel.
     unused as (
       delete from permits where request_id = any(array(select request_id from chosen))),
-    -- Nobody is told of a failure after which it goes on.
+    -- Its endpoints aren't told of a failure after which it goes on.
     retracted as (
       delete from callbacks c using chosen s join endpoints e on e.account_id = s.account_id
       where c.endpoint_id = e.id and c.request_id = s.request_id and c.sequence = s.change_number

@@ -4,7 +4,7 @@ import { builtIn, type Person } from '../core/person.ts'
 export type Contacts = 'masked' | 'whole'
 
 /**
- * How a person sees contacts, in exports too: operators see them whole. So does everybody with SUPPORT_SHOW_CONTENT. The built-in
+ * How a person sees contacts, in exports too: operators see them whole. With SUPPORT_SHOW_CONTENT support does, too. The built-in
  * operator may be several people who share ADMIN_PASSWORD, so contacts are masked for it as they are for support.
  */
 export function contactsFor(person: Person, settings: { SUPPORT_SHOW_CONTENT: boolean }): Contacts {

@@ -9,8 +9,8 @@ import { refusalRecorder } from './refusals.ts'
 import { sessionHashOf } from './session-cookie.ts'
 
 /**
- * Finds out who asks: whom a trusted proxy names, or whose session it is. Where nobody has been added, who knows ADMIN_PASSWORD is
- * the built-in operator. Else nobody: `requireSignIn` sends them to the page `/login`.
+ * Finds out who asks: whom a trusted proxy names, or whose session it is. Where there are no people, the user of ADMIN_PASSWORD
+ * is the built-in operator. A person who isn't signed in is sent to the page `/login` by `requireSignIn`.
  */
 export function identify(runtime: AdminRuntime, checkPassword: PasswordCheck) {
   const { db, settings } = runtime

@@ -31,7 +31,7 @@ export type SignedIn =
  * Creates the function that signs a person in. An unknown name is refused as a wrong password is, after the same time.
  *
  * Wrong passwords are counted for the person and the address together; for the address; and for the person. The last two don't
- * hold at an address from which the person signed in before: else whoever guesses could keep them out.
+ * hold at an address from which the person signed in before: else guesses could keep them out.
  */
 export function signIn(runtime: AdminRuntime) {
   const { db } = runtime
