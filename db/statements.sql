@@ -228,7 +228,8 @@ order by coalesce(counts.wrong, 0) desc, coalesce(counts.accepted, 0) desc, c.na
 limit $3 offset $4;
 
 -- busy_channels: Lists the channels with overdue sends, except held ones.
-with recursive waiting as (
+with recursive
+waiting as (
   (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
   union all
   select (select channel_id from sends where finished_at is null and channel_id > waiting.id
@@ -2813,7 +2814,8 @@ from given
 where c.id = given.id;
 
 -- oldest_waiting: Finds the channels whose sends have been due for the longest time.
-with recursive waiting as (
+with recursive
+waiting as (
   (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
   union all
   select (select channel_id from sends where finished_at is null and channel_id > waiting.id

@@ -55,17 +55,21 @@ const hasOverdue = (which = 'true') => sqlText`
       and ${isOverdue}
     limit 1), false)`
 
-/** Finds the channels one by one by the index, instead of reading all their sends. */
+/** SQL of a recursive CTE `waiting`, the channels with sends that have not ended: found one by one, not by reading all their sends. */
+export const waitingChannels = sqlText`
+  waiting as (
+    (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
+    union all
+    select (select channel_id from sends where finished_at is null and channel_id > waiting.id
+            order by channel_id limit 1)
+    from waiting where waiting.id is not null)`
+
 const busyChannelsStatement = prepared<BusyChannel>(
   'busy_channels',
   'Lists the channels with overdue sends, except held ones.',
   sqlText`
-    with recursive waiting as (
-      (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
-      union all
-      select (select channel_id from sends where finished_at is null and channel_id > waiting.id
-              order by channel_id limit 1)
-      from waiting where waiting.id is not null)
+    with recursive
+    ${waitingChannels}
     select id as "channelId",
            ${hasLimits()}
              or (${isInSlowStart()}

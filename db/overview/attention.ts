@@ -1,5 +1,6 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Database } from '../client.ts'
+import { waitingChannels } from '../delivery/due-sends.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** So many of each are shown; all are counted. */
@@ -98,17 +99,12 @@ export interface OldestWaiting {
   dueSince: Date
 }
 
-/** Finds the channels one by one by the index, instead of reading all their sends. */
 const oldestStatement = prepared<OldestWaiting>(
   'oldest_waiting',
   'Finds the channels whose sends have been due for the longest time.',
   sqlText`
-    with recursive waiting as (
-      (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
-      union all
-      select (select channel_id from sends where finished_at is null and channel_id > waiting.id
-              order by channel_id limit 1)
-      from waiting where waiting.id is not null)
+    with recursive
+    ${waitingChannels}
     select c.id as "channelId", c.name, a.name as "accountName", first.due as "dueSince"
     from waiting cross join lateral (
         select s.next_attempt_at as due from sends s
