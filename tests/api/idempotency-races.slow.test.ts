@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { insertSends } from '../../db/admission/accepts.ts'
 import type { NewSend } from '../../db/admission/new-send.ts'
 import { media } from '../../db/schema.ts'
+import { answerWithinMs } from '../../src/api/context.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { type Account, type Answer, buildAccount, post, sameBody } from '../support/builders.ts'
 import { expectError, holdings, inTime } from '../support/expect-error.ts'
@@ -223,4 +224,19 @@ test('what waited for another request with its key beyond its 503 is not recorde
   await other.giveUp()
   await sleep(300)
   expect(await sendsOf(service, account)).toEqual([])
+})
+
+test('what gets its key after its send is too late to be recorded is a 503, and not recorded', async () => {
+  for (const leftMs of [150, 110, 70]) {
+    const key = newKey()
+    const other = await holdKey(service, account, key)
+    const answering = postKeyed(service, account, key, sameBody())
+    await sleep(answerWithinMs - leftMs)
+    await other.giveUp()
+    const answer = await answering
+    // On a slow machine it may have begun late enough to be in time.
+    if (answer.status === 202) continue
+    expectError(answer, 503)
+    expect(service.logs.filter(({ level }) => level === 'error')).toEqual([])
+  }
 })

@@ -133,8 +133,8 @@ function inserter({ db, clock, metrics }: Needs<'db' | 'clock' | 'metrics'>) {
     content: Buffer | undefined,
     when: When,
   ): Promise<RecordedSend | undefined> => {
-    if (!content) return await inserts[when].add(row)
     try {
+      if (!content) return await inserts[when].add(row)
       const recorded = await insertSendWithMedia(
         db,
         inDatabaseTime(row, await clock.aheadMs()),
