@@ -176,6 +176,17 @@ test('a fallback that was deleted ends it, a held one keeps it waiting', async (
   )
 })
 
+test('an outcome that is recorded again, since its answer was lost, decides once', async () => {
+  const { account, channels } = await buildChain(service)
+  const staying = await accept(service, account, textBody())
+  await deleteChannel(db, channels[1] ?? '')
+  const attempt = await beginAttempt(service, staying, 'again')
+  for (let time = 0; time < 2; time++) await endAttempt(service, attempt, unreachable)
+  expect((await timelineOf(service, staying)).reason).toBe(
+    'the contact is not on this network; not sent by its fallback Test: that channel was deleted',
+  )
+})
+
 test('a template goes on as the one of the same name there; without one, or with other variables, it ends and the reason says so', async () => {
   const { account, channels } = await buildChain(service)
   const [first = '', second = ''] = channels

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { createChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { recordReceipts } from '../../db/receipts.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
+import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
@@ -233,6 +234,25 @@ test('a contact that is suppressed on the channel alone falls back; everywhere, 
     delivery: 'undelivered',
     sentThrough: null,
   })
+})
+
+test('a scheduled send to a contact that is suppressed on the channel alone waits for its time; everywhere, it ends at once', async () => {
+  const { account, channels } = await buildChain(service)
+  const { accountId } = account
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+  const scheduled = async (value: string, channelId: string | null) => {
+    const contact = { type: 'phone', value } as const
+    const requestId = await accept(service, account, { ...textBody('Hello', value), sendAt })
+    await addSuppression(db, { accountId, contact, channelId }, null, testSuppressionKey)
+    return requestId
+  }
+  const here = await scheduled('+4915177777781', channels[0] ?? '')
+  const everywhere = await scheduled('+4915177777782', null)
+  await runSuppressionChecks(db, testSuppressionKey, fallBack)
+  const waiting = await timelineOf(service, here)
+  expect(waiting).toMatchObject({ status: 'queued', sentThrough: null, attempts: 0 })
+  expect(namesOf(waiting)).toEqual(['accepted', 'scheduled'])
+  expect(await timelineOf(service, everywhere)).toMatchObject({ status: 'failed', sentThrough: null })
 })
 
 test('its endpoints are told of the fallback, never of the failure before it, and once of its end', async () => {
