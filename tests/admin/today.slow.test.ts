@@ -99,6 +99,12 @@ describe('today', () => {
       expect(rowOf(html, />\s*Accepted\s*<\/th>\s*<td/)).toMatchObject({ '24 hours': '1' })
     }
     expect((await page('/?account=nobody')).status).toBe(404)
+    const twins = [await buildAccount(service), await buildAccount(service)]
+    expect((await page('/?account=Test')).status).toBe(400)
+    const { text, html } = await page(`/?account=${twins[0]?.accountId}`)
+    expect(text).toContain('Account Test')
+    // Each link stays with this one.
+    expect(html).toContain(`account=${twins[0]?.accountId}&amp;span=week`)
     expect((await page('/?account=%00&span=x&skip=-1')).status).toBe(200)
   })
 

@@ -908,9 +908,17 @@ describe('what the provider reported', () => {
 test('a send that fell back says when it went on, by which channel, and why the other one could not', () => {
   const first = '01890000-0000-7000-8000-000000000009'
   const reason = 'message undeliverable (131026)'
-  const { summary } = explained({
+  const answered = {
+    attempt: 1,
+    durationMs: 20,
+    outcome: 'rejected',
+    providerStatus: 400,
+    providerCode: '131026',
+  }
+  const { summary, entries } = explained({
     send: { ...sending, status: 'sent', finishedAt: at(9), attemptRecord: record },
     events: [
+      { at: at(4), event: 'attempt_finished', fields: answered },
       { at: at(5), event: 'fell_back', fields: { fromChannelId: first, toChannelId: channelId, reason } },
     ],
     facts: {
@@ -923,4 +931,7 @@ test('a send that fell back says when it went on, by which channel, and why the 
   expect(summary).toContain(
     'At 14:00:05 UTC it went on by the channel SMS (twilio), because the channel WhatsApp (whatsapp-cloud) could not deliver it: message undeliverable (131026).',
   )
+  const finished = entries.filter(({ event }) => event === 'attempt_finished')
+  expect(finished[0]?.answer?.meaning).toBe(whatsAppCodes['131026']?.meaning)
+  expect(finished.at(-1)?.answer?.meaning).not.toBe(whatsAppCodes['131026']?.meaning)
 })

@@ -226,9 +226,17 @@ describe('settings', () => {
     for (const name of Object.keys(settings)) expect(settingNames).toContain(name)
   })
 
-  test('the admin process and the migration get no key that opens or signs anything', () => {
-    for (const name of ['admin', 'migrate'] as const)
-      for (const secret of Object.keys(testSecrets)) expect(environmentOf(name)).not.toHaveProperty(secret)
+  test('the migration gets no key, and the admin process none that opens credentials', () => {
+    for (const secret of Object.keys(testSecrets)) expect(environmentOf('migrate')).not.toHaveProperty(secret)
+    // With the pepper, the console erases contacts and finds suppressions of erased ones.
+    const { API_KEY_PEPPER: _pepper, ...others } = testSecrets
+    expect(Object.keys(others)).toContain('CREDENTIALS_KEY')
+    for (const secret of Object.keys(others)) expect(environmentOf('admin')).not.toHaveProperty(secret)
+  })
+
+  test('the admin process also starts without the pepper', () => {
+    const { API_KEY_PEPPER: _pepper, ...others } = environmentOf('admin')
+    expect(readAdminSettings(others).API_KEY_PEPPER).toBeUndefined()
   })
 
   test('the docs create the secrets with these keys', () => {

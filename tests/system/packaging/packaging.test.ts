@@ -58,6 +58,8 @@ const ours = { migrate, api, worker, admin }
 
 /** What only the stores' images or Compose itself know of. */
 const namesOfTheStores = ['POSTGRES_PASSWORD', 'POSTGRES_PORT', 'REDIS_PORT']
+/** A setting of the admin process that another process has under the same name. */
+const namesOfTheAdmin = ['ADMIN_TRUST_PROXY']
 
 const settingNames = [...read('src/platform/settings.ts').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(
   ([, name = '']) => name,
@@ -248,7 +250,19 @@ describe('Compose', () => {
     for (const service of Object.values(ours))
       expect(Object.keys(service.environment).sort()).toEqual([...settingNames].sort())
     const asked = [...composeText.matchAll(/\$\{(\w+)/g)].map(([, name]) => name)
-    for (const name of asked) expect([...settingNames, ...namesOfTheStores]).toContain(name)
+    for (const name of asked)
+      expect([...settingNames, ...namesOfTheStores, ...namesOfTheAdmin]).toContain(name)
+  })
+
+  test('the proxy that signs people in to the console is set apart from that before the API', () => {
+    const set = {
+      ...testSecrets,
+      ADMIN_PASSWORD: 'secret',
+      TRUST_PROXY: '10.0.0.1',
+      ADMIN_TRUST_PROXY: '10.0.0.2',
+    }
+    expect(environmentOf(admin, set).TRUST_PROXY).toBe('10.0.0.2')
+    expect(environmentOf(api, set).TRUST_PROXY).toBe('10.0.0.1')
   })
 })
 

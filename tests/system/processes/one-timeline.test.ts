@@ -127,7 +127,7 @@ function expectOneTimeline({ logs, api, trace, html, text }: Views): Explanation
   if (explanation.providerMessageId !== null) expect(text).toContain(explanation.providerMessageId)
   if (explanation.closedConversationId !== null)
     expect(factIn(html, 'Closed conversation')).toBe(explanation.closedConversationId)
-  const shown = [...html.matchAll(/<li class="entry (\w+)"><time datetime="([^"]+)"/g)]
+  const shown = [...html.matchAll(/<li class="entry (\w+)"><time [^>]*datetime="([^"]+)"/g)]
   expect(shown.map(([, event, at]) => ({ event, at }))).toEqual(
     api.events.map(({ event, at }) => ({ event, at })),
   )
