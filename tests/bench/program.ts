@@ -11,6 +11,9 @@ import { eventually } from '../support/wait.ts'
 
 const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 const build = 'dist/bench'
+
+/** A file of the build. */
+export const programFile = (entry: string) => join(projectRoot, build, entry)
 const loggedWithinMs = 90_000
 const shownOfLog = 2000
 
@@ -77,7 +80,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   const logFile = join(options.folder, `${++started}-${basename(entry, '.js')}.log`)
   const log = openSync(logFile, 'a')
   const profiling = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`]
-  const child = spawn(process.execPath, [...profiling, ...flags, join(projectRoot, build, entry)], {
+  const child = spawn(process.execPath, [...profiling, ...flags, programFile(entry)], {
     cwd: projectRoot,
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', log, log],

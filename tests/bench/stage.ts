@@ -61,7 +61,7 @@ export interface Tenant {
   openMail(): Promise<Sender>
 }
 
-const kept = ['accounts', 'api_keys', 'channels', 'endpoints', 'flows', 'templates']
+const kept = ['accounts', 'api_keys', 'channels', 'endpoints', 'flows', 'suppressions', 'templates']
 
 export interface StageOptions {
   /** Of a Redis Cluster with as many shards. Default: one Redis. */

@@ -15,6 +15,7 @@ import { receipts } from './receipts.ts'
 import { redisMemory } from './redis-memory.ts'
 import { scheduled } from './scheduled.ts'
 import { full, quick } from './sizes.ts'
+import { suppressions } from './suppressions.ts'
 
 const cases: readonly Case[] = [
   accept,
@@ -31,6 +32,7 @@ const cases: readonly Case[] = [
   batch,
   scheduled,
   list,
+  suppressions,
   load,
 ]
 

@@ -26,6 +26,9 @@ export interface Sizes {
   scheduled: number
   /** Sends of the account whose sends are listed. */
   listed: number
+  /** Entries of an account that suppresses many contacts, and how many of them are imported. */
+  suppressed: number
+  imported: number
 }
 
 /** Seconds of warm-up of an API under load. */
@@ -47,6 +50,8 @@ export const full: Sizes = {
   mediaAtOnce: 500,
   scheduled: 1_000_000,
   listed: 10_000_000,
+  suppressed: 5_000_000,
+  imported: 1_000_000,
 }
 
 export const quick: Sizes = {
@@ -65,4 +70,6 @@ export const quick: Sizes = {
   mediaAtOnce: 60,
   scheduled: 20_000,
   listed: 200_000,
+  suppressed: 50_000,
+  imported: 20_000,
 }
