@@ -1,11 +1,10 @@
-import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { recordAudit } from '../../db/audit/record.ts'
 import { recordRefused } from '../../db/audit/refused.ts'
 import { newId } from '../../src/core/new-id.ts'
-import { axeFaults } from '../support/axe.ts'
+import { expectUsable } from '../support/axe.ts'
 import { openBrowser, openPage, type WatchedPage } from '../support/browser.ts'
 import {
   type Account,
@@ -233,73 +232,19 @@ test('the queue board shows both queues, and leads back by the menu', async () =
   await page.waitForURL(`${service.adminUrl}/support`)
 })
 
-describe('the overview', () => {
-  /** What axe finds, of any impact. */
-  async function issuesOf(on: Page): Promise<string[]> {
-    await on.evaluate(axe.source)
-    const violations = (await on.evaluate(
-      'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
-    )) as axe.Result[]
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
-  }
-
-  test.each(['light', 'dark'] as const)(
-    'has nothing that axe would find at any width, %s',
-    { timeout: 300_000 },
-    async (colorScheme) => {
-      await finished(textBody('Hello', rejected))
-      const looked = await openPage(browser, [service.adminUrl], { colorScheme })
-      const paths = ['/', '/channels', `/channels/${account.channelId}`, '/endpoints', '/queues']
-      for (const width of [390, 768, 1280]) {
-        await looked.page.setViewportSize({ width, height: 900 })
-        for (const path of paths) {
-          await open(path, looked.page)
-          expect(await issuesOf(looked.page), `${path} at ${width}`).toEqual([])
-          const root = looked.page.locator('html')
-          const [wanted, there] = await root.evaluate((element) => [element.scrollWidth, element.clientWidth])
-          expect(wanted, `${path} at ${width}`).toBeLessThanOrEqual(there)
-        }
-      }
-      looked.expectNothingOdd()
-      await looked.page.context().close()
-    },
-  )
-
-  test('a channel is held and resumed by keyboard', async () => {
-    const channelId = await buildChannel(service, account.accountId)
-    await open(`/channels/${channelId}`)
-    for (const [verb, state] of [
-      ['Hold', /held since/],
-      ['Resume', /ready/],
-    ] as const) {
-      await page.getByLabel('Reason').focus()
-      await page.keyboard.type('a test')
-      await page.keyboard.press('Tab')
-      expect(await page.locator(':focus').innerText()).toBe(verb)
-      await page.keyboard.press('Enter')
-      await page.getByText(state).first().waitFor()
-    }
-  })
-})
-
-test('on a phone nothing is wider than the screen', async () => {
-  const requestId = await finished(textBody('x'.repeat(500), rejected))
-  await page.setViewportSize({ width: 360, height: 700 })
-  for (const path of [
-    '/support',
-    '/support?q=131047',
-    `/support/${requestId}`,
-    `/support/${requestId}/replay`,
-    `/sends?accountId=${account.accountId}`,
-    `/contact?requestId=${requestId}`,
-    '/contact',
-    `/suppressions?accountId=${account.accountId}`,
-    '/inbox',
-  ]) {
-    await open(path)
-    const root = page.locator('html')
-    const [wanted, there] = await root.evaluate((element) => [element.scrollWidth, element.clientWidth])
-    expect(wanted, path).toBeLessThanOrEqual(there)
+test('a channel is held and resumed by keyboard', async () => {
+  const channelId = await buildChannel(service, account.accountId)
+  await open(`/channels/${channelId}`)
+  for (const [verb, state] of [
+    ['Hold', /held since/],
+    ['Resume', /ready/],
+  ] as const) {
+    await page.getByLabel('Reason').focus()
+    await page.keyboard.type('a test')
+    await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').innerText()).toBe(verb)
+    await page.keyboard.press('Enter')
+    await page.getByText(state).first().waitFor()
   }
 })
 
@@ -339,32 +284,20 @@ describe('who did what, and what was refused', () => {
     await recordRefused(db, [{ ...request, requestId: newId() }])
   })
 
-  const sizes = [390, 768, 1280].flatMap((width) =>
-    (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
-  )
-  const paths = ['/audit', '/audit?by=ann', '/refused']
-  const faulty = ['/audit?from=never', '/refused?account=nobody']
+  test.each(['/audit', '/audit?by=ann', '/refused'])('%s can be used by everybody', async (path) => {
+    await open(path)
+    await page.locator('summary').click()
+    await expectUsable(page)
+  })
 
-  test.each(sizes)(
-    'can be used by everybody, $width px wide, $colorScheme',
-    async ({ width, colorScheme }) => {
-      const viewport = { width, height: 800 }
-      const { page, expectNothingOdd } = await openPage(browser, [service.adminUrl], {
-        viewport,
-        colorScheme,
-      })
-      const expectUsable = async (path: string) => {
-        await open(path, page)
-        expect(await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth), path).toBe(width)
-        await page.locator('summary').click()
-        expect(await axeFaults(page), path).toEqual([])
-      }
-      for (const path of paths) await expectUsable(path)
-      expectNothingOdd()
-      for (const path of faulty) await expectUsable(path)
-      await page.context().close()
-    },
-  )
+  test.each(['/audit?from=never', '/refused?account=nobody'])('%s can be used by everybody', async (path) => {
+    // A page with a 4xx is an error to the browser.
+    const { page } = await openPage(browser, [service.adminUrl])
+    await open(path, page)
+    await page.locator('summary').click()
+    await expectUsable(page)
+    await page.context().close()
+  })
 
   test('by keyboard: a change of the channel is found by its id, and the older ones by a link', async () => {
     await open('/audit')
@@ -382,39 +315,37 @@ describe('who did what, and what was refused', () => {
   })
 })
 
-describe.each(['light', 'dark'] as const)(
-  'in %s colours, at three widths, axe finds nothing',
-  (colorScheme) => {
-    test.each([390, 768, 1280])('%i px', async (width) => {
-      const requestId = await finished(textBody('x'.repeat(300), rejected))
-      await finished(textBody('x'.repeat(300), rejected))
-      await page.setViewportSize({ width, height: 900 })
-      await page.emulateMedia({ colorScheme })
-      const ofAccount = `accountId=${account.accountId}`
-      for (const path of [
-        '/support',
-        '/support?q=131047',
-        `/support/${requestId}`,
-        `/sends?${ofAccount}`,
-        `/sends?${ofAccount}&status=failed`,
-        `/contact?requestId=${requestId}`,
-        '/contact',
-        '/suppressions',
-        `/suppressions?${ofAccount}`,
-      ]) {
-        await open(path)
-        await page.evaluate(axe.source)
-        const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
-          'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
-        )
-        expect(found.map(({ id, nodes }) => `${path} ${id}: ${nodes[0]?.html}`)).toEqual([])
-        const root = page.locator('html')
-        const [wanted, there] = await root.evaluate((element) => [element.scrollWidth, element.clientWidth])
-        expect(wanted, path).toBeLessThanOrEqual(there ?? 0)
-      }
-    })
-  },
-)
+describe('can be used by everybody, at three widths, light and dark', () => {
+  let requestId: string
+
+  beforeAll(async () => {
+    requestId = await finished(textBody('x'.repeat(500), rejected))
+    await finished(textBody('x'.repeat(300), rejected))
+  })
+
+  test.each([
+    '/',
+    '/channels',
+    '/channels/CHANNEL',
+    '/endpoints',
+    '/queues',
+    '/support',
+    '/support?q=131047',
+    '/support/REQUEST',
+    '/support/REQUEST/replay',
+    '/sends?accountId=ACCOUNT',
+    '/sends?accountId=ACCOUNT&status=failed',
+    '/contact?requestId=REQUEST',
+    '/contact',
+    '/suppressions',
+    '/suppressions?accountId=ACCOUNT',
+    '/inbox',
+  ])('%s', async (path) => {
+    const { accountId, channelId } = account
+    await open(path.replace('REQUEST', requestId).replace('ACCOUNT', accountId).replace('CHANNEL', channelId))
+    await expectUsable(page)
+  })
+})
 
 test('by keyboard alone: from the box to a contact, which is suppressed there', async () => {
   const contact = newContact()

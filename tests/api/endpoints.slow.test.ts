@@ -128,7 +128,12 @@ test('nothing to change is refused by the route and the CLI with the same words'
 })
 
 test('the eleventh endpoint is refused by the route and the CLI with the same words, also of those created at once', async () => {
-  const answers = await Promise.all(Array.from({ length: 12 }, () => create({ url })))
+  // They take turns, so the last of them may be too late on a busy machine: a 503 changed nothing.
+  const createInTime = async (): Promise<Answer> => {
+    const answer = await create({ url })
+    return answer.status === 503 ? createInTime() : answer
+  }
+  const answers = await Promise.all(Array.from({ length: 12 }, createInTime))
   const statuses = answers.map(({ status }) => status).sort()
   expect(statuses).toEqual([...Array(10).fill(201), 400, 400])
   const words = 'The account has 10 endpoints, which is the most: delete one first'

@@ -1,7 +1,7 @@
-import axe from 'axe-core'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { guideNames } from '../../src/api/docs/guide.ts'
+import { expectUsable } from '../support/axe.ts'
 import { openBrowser, openPage } from '../support/browser.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -23,44 +23,14 @@ afterAll(async () => {
 
 const paths = ['/docs', ...guideNames.map((name) => `/docs/${name}`), '/docs/search?q=retry']
 
-/** What axe finds of serious or critical impact. In other colours only contrasts can differ. */
-async function faultsOf(page: Page, rules: 'all' | 'color-contrast'): Promise<string[]> {
-  const chosen = rules === 'all' ? '' : `, runOnly: ["${rules}"]`
-  const found: { id: string; impact: string; nodes: { html: string }[] }[] = await page.evaluate(
-    `axe.run(document, { resultTypes: ["violations"]${chosen} }).then(({ violations }) => violations)`,
-  )
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id} ${nodes.length}: ${nodes[0]?.html.slice(0, 200)}`)
-}
-
-async function isDark(page: Page): Promise<boolean> {
-  const color: string = await page.evaluate('getComputedStyle(document.body).backgroundColor')
-  return Number(/\d+/.exec(color)?.[0]) < 128
-}
-
 test.each(paths)(
   '%s can be used by everybody, in light and dark, on a phone too, and loads nothing from elsewhere',
   async (path) => {
-    const viewport = { width: 390, height: 800 }
-    const { page, expectNothingOdd } = await openPage(browser, [service.url], {
-      colorScheme: 'light',
-      viewport,
-    })
+    const { page, expectNothingOdd } = await openPage(browser, [service.url])
     await page.goto(service.url + path)
-    const root = page.locator('html')
-    expect(await root.evaluate(({ scrollWidth }) => scrollWidth)).toBe(viewport.width)
-    await page.evaluate(axe.source)
     // All that is hidden until it is opened, too.
     await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
-    for (const width of [viewport.width, 1200]) {
-      await page.setViewportSize({ ...viewport, width })
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        expect(await isDark(page)).toBe(colorScheme === 'dark')
-        expect(await faultsOf(page, colorScheme === 'light' ? 'all' : 'color-contrast')).toEqual([])
-      }
-    }
+    await expectUsable(page)
     expectNothingOdd()
     await page.context().close()
   },
