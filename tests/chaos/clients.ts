@@ -25,8 +25,8 @@ export interface LoadOptions {
   channelIds?: readonly string[]
   /** Whether every second client has no key. */
   isWithoutKeys?: boolean
-  /** When each is to be sent, by its index. */
-  sendAt?: (index: number) => Date
+  /** When each is to be sent, by its index; undefined for now. */
+  sendAt?: (index: number) => Date | undefined
 }
 
 const giveUpAfterMs = 60_000

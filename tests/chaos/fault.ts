@@ -38,7 +38,7 @@ export interface Fault {
   name: string
   /**
    * Its sends, as a share of the number that is asked for; 0 if the scale says how many, or if it loads for as long as it takes.
-   * The shares of all faults but `receipts`, `callbacks` and `fallbacks` add up to 1: their sends come on top.
+   * The shares of all faults but `receipts`, `callbacks`, `fallbacks` and `suppressions` add up to 1: their sends come on top.
    */
   share: number
   times(scale: Scale): number

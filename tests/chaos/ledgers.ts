@@ -1,5 +1,6 @@
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
+import { causeOfReason } from '../../src/core/suppression.ts'
 import type { SendStatus } from '../../src/core/timeline.ts'
 import { groupBy } from '../support/group-by.ts'
 import type { Effect } from './behaviours.ts'
@@ -106,7 +107,9 @@ function lossOf(
   if (status !== 'failed') return []
   if (isAccepted) return lost('failed, but the provider accepted a call')
   const isRefused = effects.length === attempts && effects.every((effect) => effect === 'refused')
-  const isNotCalled = effects.length === 0 && failure?.endsWith('the provider was not called')
+  const isSuppressed = causeOfReason(failure ?? '') !== undefined
+  const isNotCalled =
+    effects.length === 0 && (isSuppressed || failure?.endsWith('the provider was not called'))
   return isRefused || isNotCalled || failure?.startsWith(ownReasons.givenUp)
     ? []
     : lost(`failed without ${attempts} refusals: ${failure}`)

@@ -13,9 +13,10 @@ import { receipts } from './receipts.ts'
 import { sentinelFaults } from './sentinel.ts'
 import { shardsChanged } from './shards.ts'
 import { bothStores, postgresFaults, redisFaults } from './stores.ts'
+import { suppressions } from './suppressions.ts'
 import { workerFreeze, workerKill } from './workers.ts'
 
-const ofProcesses = [workerKill, workerFreeze, apiKill, receipts, callbacks, fallbacks]
+const ofProcesses = [workerKill, workerFreeze, apiKill, receipts, callbacks, fallbacks, suppressions]
 const ofOthers = [clockSteps, providerFaults, poison, rollingRestarts, sameKey, cancelAtDue]
 
 /** The faults that can strike with each kind of Redis. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
+import { suppressedReasons } from '../../../src/core/suppression.ts'
 import {
   type CallEffect,
   type ClientLedgerEntry,
@@ -45,6 +46,10 @@ test.each<[string, Partial<Ledgers>]>([
     { calls: [], rows: [{ ...row, status: 'failed', failure: 'no lease; the provider was not called' }] },
   ],
   [
+    'a send that failed because its contact is suppressed',
+    { calls: [], rows: [{ ...row, status: 'failed', failure: suppressedReasons.manual }] },
+  ],
+  [
     'a send that was refused as often as it has attempts',
     { calls: [refused, refused, refused], rows: [{ ...row, status: 'failed' }] },
   ],
@@ -86,6 +91,11 @@ test.each<[string, Partial<Ledgers>, RegExp]>([
     /provider accepted a call/,
   ],
   ['failed though accepted', { rows: [{ ...row, status: 'failed' }] }, /provider accepted a call/],
+  [
+    'suppressed though called',
+    { calls: [unknown], rows: [{ ...row, status: 'failed', failure: suppressedReasons.manual }] },
+    /failed without 3 refusals/,
+  ],
   [
     'failed though called, and said not to be',
     { calls: [unknown], rows: [{ ...row, status: 'failed', failure: 'the provider was not called' }] },
