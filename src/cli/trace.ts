@@ -5,14 +5,23 @@ import { lookUp } from '../../db/look-up/look-up.ts'
 import { type Target, targetsWithIds } from '../../db/look-up/targets.ts'
 import { findExplanation } from '../../db/sends/explanation.ts'
 import { listSends } from '../../db/sends/list.ts'
+import { findPostedBy } from '../../db/sends/same-content.ts'
 import { findSend } from '../../db/sends/sends.ts'
 import { type Explanation, type ExplanationEntry, explain } from '../core/explanation/explain.ts'
 import type { CodeMeaning } from '../core/pasted/codes.ts'
 import { pastedKinds } from '../core/pasted/recognise.ts'
+import type { PostedBy } from '../core/posted-by.ts'
 import { explainUnknownId } from '../core/request-id.ts'
 import { buildTimeline, type Timeline } from '../core/timeline.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
-import { renderAdvice, renderEnd, renderEntry, renderExplanation, renderHead } from './render-explanation.ts'
+import {
+  renderAdvice,
+  renderEnd,
+  renderEntry,
+  renderExplanation,
+  renderHead,
+  renderPostedBy,
+} from './render-explanation.ts'
 
 const pollEveryMs = 500
 
@@ -29,6 +38,7 @@ export function traceCommand(program: Command, answer: Answerer): void {
     .action(async (pasted: string, { follow }: { follow?: boolean }, command: Command) => {
       const { json } = command.optsWithGlobals<{ json?: boolean }>()
       let trace: Trace | undefined
+      let postedBy: PostedBy | undefined
       let found: Found | undefined
       await answer<Timeline | Found>(
         command,
@@ -39,9 +49,10 @@ export function traceCommand(program: Command, answer: Answerer): void {
             return one
           }
           trace = follow ? await followToEnd(context.db, one, json ? () => {} : context.print) : one
+          postedBy = await findPostedBy(context.db, trace.timeline.requestId)
           return trace.timeline
         },
-        () => (trace ? renderTrace(trace, follow === true) : renderFound(found)),
+        () => (trace ? renderTrace(trace, postedBy, follow === true) : renderFound(found)),
       )
       if (follow && trace && trace.timeline.status !== 'sent') throw new CliError(oneLine(trace.explanation))
     })
@@ -149,10 +160,17 @@ function newEntries(entries: readonly ExplanationEntry[], shown: Set<string>): E
   })
 }
 
-function renderTrace({ explanation, timeline }: Trace, isFollowed: boolean): string {
-  return isFollowed
-    ? [explanation.summary, ...renderEnd(explanation)].join('\n')
-    : renderExplanation(explanation, timeline)
+function renderTrace(
+  { explanation, timeline }: Trace,
+  postedBy: PostedBy | undefined,
+  isFollowed: boolean,
+): string {
+  return [
+    isFollowed
+      ? [explanation.summary, ...renderEnd(explanation)].join('\n')
+      : renderExplanation(explanation, timeline),
+    ...(postedBy ? [renderPostedBy(postedBy)] : []),
+  ].join('\n')
 }
 
 const oneLine = ({ summary, advice }: Explanation) =>
