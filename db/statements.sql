@@ -814,8 +814,8 @@ select array_agg(id) as ids from (
 -- end_of_suppressions: Finds the last entry that page_of_suppressions looks at.
 -- $1: the account; $2: before this entry; $3: how many are looked at.
 select id as "suppressionId" from suppressions
-where account_id = $1 and id < $2
-order by id desc offset (select $3::int - 1) limit 1;
+where (account_id, id) < ($1, $2) and (account_id, id) > ($1, '00000000-0000-0000-0000-000000000000')
+order by account_id desc, id desc offset (select $3::int - 1) limit 1;
 
 -- end_session: Ends a session.
 delete from person_sessions where token_hash = $1;
@@ -2417,23 +2417,23 @@ counted_accepts as (
   from recorded group by 1, 2, 3)
 select "requestId", "overflowOf", "isBehind" from recorded;
 
--- last_failure_of_channel: Finds what a channel’s provider last answered when a call failed.
+-- last_failures_of_channels: Finds what the providers of channels last answered when a call failed.
 -- Of sends that ended otherwise than sent; and of those that are tried again, among the last in line.
-select "requestId", at, record, failure
-from (
+select c.id as "channelId", last.*
+from unnest($1::uuid[]) c (id) cross join lateral (
   (select s.request_id as "requestId", s.finished_at as at, s.attempt_record as record, s.failure
-   from sends s where s.channel_id = $1 and s.failure is not null
-   order by s.seq desc limit 100)
+   from sends s where s.channel_id = c.id and s.failure is not null
+   order by s.seq desc limit (select 100))
   union all
   select w.request_id, e.at, e.fields, null
   from (select s.request_id, s.attempt from sends s
-        where s.channel_id = $1 and s.finished_at is null
-        order by s.next_attempt_at desc limit 100) w
+        where s.channel_id = c.id and s.finished_at is null
+        order by s.next_attempt_at desc limit (select 100)) w
     cross join lateral (
       select e.at, e.fields from send_events e
       where w.attempt > 0 and e.request_id = w.request_id and e.event = 'attempt_finished'
-      order by e.at desc limit 1) e) last
-order by at desc limit 1;
+      order by e.at desc limit 1) e
+  order by at desc limit 1) last;
 
 -- list_channels: Lists a page of all channels, those first whose sends don’t go, for operators.
 -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id; $5, $6: and
@@ -2869,10 +2869,10 @@ select e.id as "suppressionId", e.contact_type as "contactType",
   e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
 from (
   select * from suppressions
-  where account_id = $1 and id < $2
-  order by id desc limit (select $3::int)) e
+  where (account_id, id) < ($1, $2) and (account_id, id) > ($1, '00000000-0000-0000-0000-000000000000')
+  order by account_id desc, id desc limit (select $3::int)) e
 where ($4::text is null or e.cause = $4) and ($5::uuid is null or e.channel_id = $5)
-order by e.id desc limit $6;
+order by e.account_id desc, e.id desc limit $6;
 
 -- person_credentials: Finds what a sign-in is checked against.
 select id as "personId", name, password_hash as "passwordHash", known_addresses as "knownAddresses"
