@@ -68,7 +68,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
       change: () => resendOfEndpoint(db, set),
       resultOf: (resent) => ({ resent }),
     })
-    log.info({ event: 'callbacks_resent', endpointId, resent, by: 'support page' })
+    log.info({ event: 'callbacks_resent', endpointId, resent, by: c.get('person').name })
     return c.redirect(`/endpoints/${endpointId}?resent=${resent}`, 303)
   })
 

@@ -63,7 +63,7 @@ export const replayList = ({ db, log }: AdminRuntime) =>
       resultOf: replayResult,
     })
     const { next: _, ...counts } = part
-    log.info({ event: 'set_replayed', by: 'support page', accountId, channelId, status, ...of, ...counts })
+    log.info({ event: 'set_replayed', by: c.get('person').name, accountId, channelId, status, ...of, ...counts })
     const total = countIn(sent.fields, 'of')
     return c.html(
       <ReplayedPage {...{ input: sent.input, options, done: sum(before, part), total, endedBy }} />,

@@ -40,7 +40,7 @@ export function replay({ db, log, settings }: AdminRuntime): AdminApp {
       const { send } = await find(requestId)
       throw await refusalOf(send)
     }
-    logEvent(log, requestId, 'replayed', { by: 'support page' })
+    logEvent(log, requestId, 'replayed', { by: c.get('person').name })
     return c.redirect(`/support/${requestId}`, 303)
   })
 

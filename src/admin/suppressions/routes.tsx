@@ -103,7 +103,7 @@ function handlers({ db, settings, log }: AdminRuntime) {
         details: { imported, alreadyThere: entries - imported },
       }),
     )
-    log.info({ event: 'suppressions_imported', accountId, added, entries, by: 'support page' })
+    log.info({ event: 'suppressions_imported', accountId, added, entries, by: c.get('person').name })
     return c.html(<ImportedPage {...{ account, entries, added }} />)
   }
 
