@@ -9,9 +9,8 @@ import { findPostedBy } from '../../db/sends/same-content.ts'
 import { findSend } from '../../db/sends/sends.ts'
 import { type Explanation, type ExplanationEntry, explain } from '../core/explanation/explain.ts'
 import type { CodeMeaning } from '../core/pasted/codes.ts'
-import { pastedKinds } from '../core/pasted/recognise.ts'
+import { explainNothing, inVainWords } from '../core/pasted/in-words.ts'
 import type { PostedBy } from '../core/posted-by.ts'
-import { explainUnknownId } from '../core/request-id.ts'
 import { buildTimeline, type Timeline } from '../core/timeline.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import {
@@ -66,24 +65,18 @@ interface Found {
 
 async function find(context: CliContext, pasted: string): Promise<Trace | Found> {
   const { db } = context
-  const { only, looked, codes } = await lookUp(db, pasted)
+  const lookedUp = await lookUp(db, pasted)
+  const { only, looked, codes } = lookedUp
   const found = looked.flatMap(({ targets: theirs }) => theirs)
   const targets = only?.kind === 'contactOfSend' ? await sendsOfContact(db, only) : found
   const [first, another] = targets
   const trace = first?.kind === 'send' && !another ? await traceOf(db, first.id) : undefined
   if (trace) return trace
   if (targets.length > 0 || codes.length > 0) return { found: targets, codes }
-  if (looked.some(({ kind }) => kind === 'phone' || kind === 'email'))
-    throw new CliError(
-      `${pasted}: no account has sent this contact anything, or has it on its list of suppressions`,
-    )
-  const retentionDays = context.setting('RETENTION_DAYS')
-  const { requestId, why, next } = explainUnknownId(pasted, { now: new Date(), retentionDays })
-  const inVain = [...new Set(looked.map(({ kind }) => pastedKinds[kind].called))].join(', ')
+  const facts = { now: new Date(), retentionDays: context.setting('RETENTION_DAYS') }
+  const { requestId, why, next } = explainNothing(pasted, lookedUp, facts)
   throw new CliError(
-    [`${requestId ?? pasted}: ${why}`, ...next, inVain && `Looked for in vain: ${inVain}.`]
-      .filter(Boolean)
-      .join(' '),
+    [`${requestId ?? pasted}: ${why}`, ...next, inVainWords(looked)].filter(Boolean).join(' '),
   )
 }
 
