@@ -267,6 +267,8 @@ export const sends = pgTable(
     changeNumber: integer('change_number').notNull().default(0),
     /** What it is counted as now (db/counters/counted-as.ts). Null if it was accepted before counting began. */
     countedAs: text('counted_as'),
+    /** The API key that posted it. Null if it was accepted before migration 0027, or by the previous release. */
+    apiKeyId: uuid('api_key_id'),
   },
   // No index uses the status, because then every claim would write to the indexes. For the same reason pages are filled only to
   // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.
@@ -319,6 +321,7 @@ export const scheduledSends = pgTable(
     traceparent: text('traceparent'),
     reference: text('reference'),
     sendAt: moment('send_at').notNull(),
+    apiKeyId: uuid('api_key_id'),
   },
   (table) => [
     index('scheduled_sends_due').on(table.sendAt, table.seq),

@@ -396,13 +396,13 @@ taken as (
 -- The sends' next states, numbered.
 written as (
   insert into sends as s (
-    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, traceparent, send_at,
-    reference, accepted_at, status, finished_at, change_number)
+    request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+    contact_name, message_type, message, flow_id, close_conversation, traceparent,
+    send_at, reference, accepted_at, status, finished_at, change_number)
   select
-    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, traceparent, send_at,
-    reference, accepted_at, 'canceled', clock_timestamp(), 1
+    request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+    contact_name, message_type, message, flow_id, close_conversation, traceparent,
+    send_at, reference, accepted_at, 'canceled', clock_timestamp(), 1
   from taken
   returning
     s.request_id, s.status, s.lane, s.seq,
@@ -814,8 +814,8 @@ select array_agg(id) as ids from (
 -- end_of_suppressions: Finds the last entry that page_of_suppressions looks at.
 -- $1: the account; $2: before this entry; $3: how many are looked at.
 select id as "suppressionId" from suppressions
-where account_id = $1 and id < $2
-order by id desc offset (select $3::int - 1) limit 1;
+where (account_id, id) < ($1, $2) and (account_id, id) > ($1, '00000000-0000-0000-0000-000000000000')
+order by account_id desc, id desc offset (select $3::int - 1) limit 1;
 
 -- end_session: Ends a session.
 delete from person_sessions where token_hash = $1;
@@ -2045,10 +2045,11 @@ with
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
-    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
-    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
-    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz,
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
+    "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
+    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
+    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "recordBy" timestamptz,
     "isLater" boolean)) with ordinality as fields
   where now() < $5::timestamptz),
 -- The key, if it is unused, or its last use has expired.
@@ -2102,14 +2103,15 @@ ordered as (
 -- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
-    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, lane, behind, overflow,
-    expires_at, traceparent, send_at, reference, counted_as)
+    request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+    contact_name, message_type, message, flow_id, close_conversation, lane, behind,
+    overflow, expires_at, traceparent, send_at, reference, counted_as)
   select
-    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-    contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
-    behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-    traceparent, "sendAt", reference, 'waiting'
+    "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
+    contact->>'value', contact->>'name', message->>'type', message, "flowId",
+    "closeConversation", lane, behind, overflow,
+    clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
+    reference, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2121,13 +2123,13 @@ counted_accepts as (
 -- Those that do.
 scheduled as (
   insert into scheduled_sends (
-    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, traceparent, send_at,
-    reference)
+    request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+    contact_name, message_type, message, flow_id, close_conversation, traceparent,
+    send_at, reference)
   select
-    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-    contact->>'name', message->>'type', message, "flowId", "closeConversation",
-    traceparent, "sendAt", reference
+    "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
+    contact->>'value', contact->>'name', message->>'type', message, "flowId",
+    "closeConversation", traceparent, "sendAt", reference
   from admitted where "isLater"
   order by ordinality
   returning request_id, null::uuid, false, account_id, channel_id, accepted_at)
@@ -2141,10 +2143,11 @@ with
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
-    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
-    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
-    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)) with ordinality as fields
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
+    "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
+    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
+    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- What their accounts have used of their quota, by channel.
 used as materialized (
@@ -2194,14 +2197,15 @@ ordered as (
 -- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
-    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, lane, behind, overflow,
-    expires_at, traceparent, send_at, reference, counted_as)
+    request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+    contact_name, message_type, message, flow_id, close_conversation, lane, behind,
+    overflow, expires_at, traceparent, send_at, reference, counted_as)
   select
-    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-    contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
-    behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-    traceparent, "sendAt", reference, 'waiting'
+    "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
+    contact->>'value', contact->>'name', message->>'type', message, "flowId",
+    "closeConversation", lane, behind, overflow,
+    clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
+    reference, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2220,14 +2224,15 @@ with
 -- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
-    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, lane, behind, overflow,
-    expires_at, traceparent, send_at, reference, counted_as)
+    request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+    contact_name, message_type, message, flow_id, close_conversation, lane, behind,
+    overflow, expires_at, traceparent, send_at, reference, counted_as)
   select
-    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-    contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
-    behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-    traceparent, "sendAt", reference, 'waiting'
+    "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
+    contact->>'value', contact->>'name', message->>'type', message, "flowId",
+    "closeConversation", lane, behind, overflow,
+    clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
+    reference, 'waiting'
   from (
     -- The send before it in its lane, and whether it goes to the overflow.
     select given.*,
@@ -2248,10 +2253,11 @@ recorded as (
              case ordering when 'contact' then
                hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
       from jsonb_to_record($1) as fields (
-        "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
-        "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
-        "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-        "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)
+        "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
+        "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
+        "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
+        "traceparent" text, "sendAt" timestamptz, "reference" text,
+        "recordBy" timestamptz)
       where clock_timestamp() < "recordBy") given) ordered
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2268,10 +2274,11 @@ with
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
-    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
-    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
-    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)) with ordinality as fields
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
+    "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
+    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
+    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- What their accounts have used of their quota, by channel.
 used as materialized (
@@ -2321,14 +2328,15 @@ ordered as (
 -- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
-    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, lane, behind, overflow,
-    expires_at, traceparent, send_at, reference, counted_as)
+    request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+    contact_name, message_type, message, flow_id, close_conversation, lane, behind,
+    overflow, expires_at, traceparent, send_at, reference, counted_as)
   select
-    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-    contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
-    behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-    traceparent, "sendAt", reference, 'waiting'
+    "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
+    contact->>'value', contact->>'name', message->>'type', message, "flowId",
+    "closeConversation", lane, behind, overflow,
+    clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
+    reference, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2351,10 +2359,11 @@ with
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
-    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
-    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
-    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)) with ordinality as fields
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
+    "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
+    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
+    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- What their accounts have used of their quota, by channel.
 used as materialized (
@@ -2389,14 +2398,15 @@ ordered as (
 -- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
-    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, lane, behind, overflow,
-    expires_at, traceparent, send_at, reference, counted_as)
+    request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+    contact_name, message_type, message, flow_id, close_conversation, lane, behind,
+    overflow, expires_at, traceparent, send_at, reference, counted_as)
   select
-    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-    contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
-    behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-    traceparent, "sendAt", reference, 'waiting'
+    "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
+    contact->>'value', contact->>'name', message->>'type', message, "flowId",
+    "closeConversation", lane, behind, overflow,
+    clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
+    reference, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2407,23 +2417,23 @@ counted_accepts as (
   from recorded group by 1, 2, 3)
 select "requestId", "overflowOf", "isBehind" from recorded;
 
--- last_failure_of_channel: Finds what a channel’s provider last answered when a call failed.
+-- last_failures_of_channels: Finds what the providers of channels last answered when a call failed.
 -- Of sends that ended otherwise than sent; and of those that are tried again, among the last in line.
-select "requestId", at, record, failure
-from (
+select c.id as "channelId", last.*
+from unnest($1::uuid[]) c (id) cross join lateral (
   (select s.request_id as "requestId", s.finished_at as at, s.attempt_record as record, s.failure
-   from sends s where s.channel_id = $1 and s.failure is not null
-   order by s.seq desc limit 100)
+   from sends s where s.channel_id = c.id and s.failure is not null
+   order by s.seq desc limit (select 100))
   union all
   select w.request_id, e.at, e.fields, null
   from (select s.request_id, s.attempt from sends s
-        where s.channel_id = $1 and s.finished_at is null
-        order by s.next_attempt_at desc limit 100) w
+        where s.channel_id = c.id and s.finished_at is null
+        order by s.next_attempt_at desc limit (select 100)) w
     cross join lateral (
       select e.at, e.fields from send_events e
       where w.attempt > 0 and e.request_id = w.request_id and e.event = 'attempt_finished'
-      order by e.at desc limit 1) e) last
-order by at desc limit 1;
+      order by e.at desc limit 1) e
+  order by at desc limit 1) last;
 
 -- list_channels: Lists a page of all channels, those first whose sends don’t go, for operators.
 -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id; $5, $6: and
@@ -2597,6 +2607,7 @@ removed as (
 -- As an accept gives them, in the order of their times.
 given as materialized (
   select s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+    s.api_key_id as "apiKeyId",
     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                          'name', s.contact_name)) as contact,
     s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
@@ -2635,14 +2646,15 @@ ordered as (
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted)
 insert into sends (
-  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-  message_type, message, flow_id, close_conversation, lane, behind, overflow,
-  expires_at, traceparent, send_at, reference, accepted_at)
+  request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+  contact_name, message_type, message, flow_id, close_conversation, lane, behind,
+  overflow, expires_at, traceparent, send_at, reference, accepted_at)
 select
-  "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-  contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
-  behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-  traceparent, "sendAt", reference, "acceptedAt"
+  "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
+  contact->>'value', contact->>'name', message->>'type', message, "flowId",
+  "closeConversation", lane, behind, overflow,
+  clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
+  reference, "acceptedAt"
 from ordered
 order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
@@ -2661,6 +2673,7 @@ removed as (
 -- As an accept gives them, in the order of their times.
 given as materialized (
   select s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+    s.api_key_id as "apiKeyId",
     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                          'name', s.contact_name)) as contact,
     s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
@@ -2699,14 +2712,15 @@ ordered as (
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted)
 insert into sends (
-  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-  message_type, message, flow_id, close_conversation, lane, behind, overflow,
-  expires_at, traceparent, send_at, reference, accepted_at)
+  request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+  contact_name, message_type, message, flow_id, close_conversation, lane, behind,
+  overflow, expires_at, traceparent, send_at, reference, accepted_at)
 select
-  "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-  contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
-  behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-  traceparent, "sendAt", reference, "acceptedAt"
+  "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
+  contact->>'value', contact->>'name', message->>'type', message, "flowId",
+  "closeConversation", lane, behind, overflow,
+  clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
+  reference, "acceptedAt"
 from ordered
 order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
@@ -2855,10 +2869,10 @@ select e.id as "suppressionId", e.contact_type as "contactType",
   e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
 from (
   select * from suppressions
-  where account_id = $1 and id < $2
-  order by id desc limit (select $3::int)) e
+  where (account_id, id) < ($1, $2) and (account_id, id) > ($1, '00000000-0000-0000-0000-000000000000')
+  order by account_id desc, id desc limit (select $3::int)) e
 where ($4::text is null or e.cause = $4) and ($5::uuid is null or e.channel_id = $5)
-order by e.id desc limit $6;
+order by e.account_id desc, e.id desc limit $6;
 
 -- person_credentials: Finds what a sign-in is checked against.
 select id as "personId", name, password_hash as "passwordHash", known_addresses as "knownAddresses"
@@ -4332,26 +4346,34 @@ returning c.endpoint_id as "endpointId";
 -- retire_worker: Ends the lease of a worker that has stopped.
 update workers set alive_until = '-infinity' where name = $1;
 
--- same_content: Finds those of some sends that have the same content as one, with their Idempotency-Keys.
--- $1: the sends; $2: the one.
+-- same_content: Finds those of some sends that have the same content as one, with their API keys and Idempotency-Keys.
+-- $1: the sends; $2: the one; $3: since which id the first sends of their
+-- batches are; $4: until which id.
 with
 compared as materialized (
-  select request_id, accepted_at, status,
+  select request_id, accepted_at, status, api_key_id,
          message #- '{template,definition}' as message, greatest(accepted_at, send_at) as key_at
   from sends where request_id = any((select $1::uuid[])::uuid[])
   union all
-  select request_id, accepted_at, 'queued', message #- '{template,definition}', greatest(accepted_at, send_at)
+  select request_id, accepted_at, 'queued', api_key_id,
+         message #- '{template,definition}', greatest(accepted_at, send_at)
   from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]))
 select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status,
-       left(encode(k.hash, 'hex'), 8) as "keyHash",
-       s.key_at > clock_timestamp() - interval '24 hours' as "isKeyKept"
+       s.api_key_id as "apiKeyId", a.display_prefix as "apiKeyPrefix",
+       left(encode(k.hash, 'hex'), 8) as "idempotencyHash", k.batch is not null as "isBatch",
+       s.key_at > clock_timestamp() - interval '24 hours' as "isIdempotencyKept"
 from (
   select s.* from compared s join compared one on one.request_id = $2 and one.message = s.message
   order by s.request_id <> $2, s.accepted_at desc limit 11) s
+  left join api_keys a on a.id = s.api_key_id
+  left join unnest($1::uuid[], $3::uuid[], $4::uuid[]) as one (id, earliest, latest) on one.id = s.request_id
   left join lateral (
-    select hash from idempotency_keys
+    select hash, batch from idempotency_keys
     where created_at between s.key_at - interval '2 s' and s.key_at + interval '2 s'
-      and (request_id = s.request_id or s.request_id = any(batch))
+      and request_id = s.request_id
+    union all
+    select hash, batch from idempotency_keys
+    where batch is not null and batch[1] between one.earliest and one.latest and s.request_id = any(batch)
     limit 1) k on true
 order by s.accepted_at desc;
 
@@ -4361,10 +4383,11 @@ with
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
-    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
-    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
-    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)) with ordinality as fields
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
+    "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
+    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
+    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The keys that are unused, or whose last use has expired.
 keyed as (
@@ -4393,13 +4416,13 @@ checked as (
 -- In the order in which they were given.
 recorded as (
   insert into scheduled_sends (
-    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, traceparent, send_at,
-    reference)
+    request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+    contact_name, message_type, message, flow_id, close_conversation, traceparent,
+    send_at, reference)
   select
-    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-    contact->>'name', message->>'type', message, "flowId", "closeConversation",
-    traceparent, "sendAt", reference
+    "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
+    contact->>'value', contact->>'name', message->>'type', message, "flowId",
+    "closeConversation", traceparent, "sendAt", reference
   from admitted
   order by ordinality
   returning request_id as "requestId", null::uuid as "overflowOf", false as "isBehind", accepted_at),
@@ -4417,10 +4440,11 @@ with
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
-    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
-    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
-    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)) with ordinality as fields
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
+    "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
+    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
+    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The keys that are unused, or whose last use has expired.
 keyed as (
@@ -4449,13 +4473,13 @@ checked as (
 -- In the order in which they were given.
 recorded as (
   insert into scheduled_sends (
-    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, traceparent, send_at,
-    reference)
+    request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
+    contact_name, message_type, message, flow_id, close_conversation, traceparent,
+    send_at, reference)
   select
-    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
-    contact->>'name', message->>'type', message, "flowId", "closeConversation",
-    traceparent, "sendAt", reference
+    "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
+    contact->>'value', contact->>'name', message->>'type', message, "flowId",
+    "closeConversation", traceparent, "sendAt", reference
   from admitted
   order by ordinality
   returning request_id as "requestId", null::uuid as "overflowOf", false as "isBehind", accepted_at)

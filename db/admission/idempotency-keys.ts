@@ -1,7 +1,17 @@
+import { firstIdAt, madeAtMs } from '../../src/core/record-id.ts'
 import type { Database, Transaction } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 export const idempotencyKeptHours = 24
+
+/** The ids of a batch are made within this time. */
+const batchWithinMs = 10_000
+
+/** Between which ids the first send is of the batch of each send, if it is in one. Such keys are found by it: their time may be another. */
+export const firstsOfBatches = (requestIds: readonly string[]) => ({
+  earliest: requestIds.map((id) => firstIdAt(madeAtMs(id) - batchWithinMs)),
+  latest: requestIds.map((id) => firstIdAt(madeAtMs(id) + batchWithinMs)),
+})
 
 /** A stored Idempotency-Key and its send. */
 export interface KeptKey {

@@ -8,6 +8,8 @@ export interface NewSend extends Omit<SendRequest, 'mediaContent'> {
   requestId: string
   accountId: string
   channelId: string
+  /** The API key that posts it. */
+  apiKeyId: string
   ordering: Ordering
   /** How long it may wait; undefined if it doesn't expire. */
   expireAfterSeconds: number | undefined
@@ -24,6 +26,7 @@ export const fieldTypes = {
   requestId: 'uuid',
   accountId: 'uuid',
   channelId: 'uuid',
+  apiKeyId: 'uuid',
   contact: 'jsonb',
   message: 'jsonb',
   flowId: 'uuid',
@@ -47,6 +50,7 @@ const columns = {
   requestId: '"requestId"',
   accountId: '"accountId"',
   channelId: '"channelId"',
+  apiKeyId: '"apiKeyId"',
   contactType: `contact->>'type'`,
   contactValue: `contact->>'value'`,
   contactName: `contact->>'name'`,
@@ -82,6 +86,7 @@ export const scheduledColumnValues = sqlList(scheduledKeys.map((key) => columns[
 /** SQL of the fields of rows `s` of scheduled sends whose channels are `channels`, as an accept gives them now. */
 export const fieldsOfScheduled = sqlText`
   s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+  s.api_key_id as "apiKeyId",
   jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                        'name', s.contact_name)) as contact,
   s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,

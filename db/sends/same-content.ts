@@ -1,24 +1,23 @@
 import { erasedContactValue } from '../../src/core/contact.ts'
+import type { PostedBy } from '../../src/core/posted-by.ts'
 import type { SendRecord, SendStatus } from '../../src/core/timeline.ts'
-import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
+import { firstsOfBatches, idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import type { Database } from '../client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { listSends } from './list.ts'
 
-/** A send, and what is known of the Idempotency-Key that it was posted with. */
-export interface KeyedSend {
+/** A send, and what is known of how it was posted. */
+export interface PostedSend extends PostedBy {
   requestId: string
   acceptedAt: Date
   status: SendStatus
-  /** The beginning of the key's hash; null if it had none. */
-  keyHash: string | null
-  /** Whether its key, if it had one, would still be there. */
-  isKeyKept: boolean
 }
 
 export interface SameContent {
-  /** The other sends to the contact with the same content within a day, newest first, and the send itself. */
-  sends: KeyedSend[]
+  /** The send itself. */
+  itself: PostedSend
+  /** The other sends to the contact with the same content within a day, newest first, and the send itself; empty without others. */
+  sends: PostedSend[]
   /** Whether all sends to the contact of these days were compared. */
   isAll: boolean
 }
@@ -33,29 +32,37 @@ const keyWithinSeconds = 2
 const content = `message #- '{template,definition}'`
 
 /** The time of a key is that of its send, or when that is to be sent. */
-const sameStatement = prepared<KeyedSend>(
+const sameStatement = prepared<PostedSend>(
   'same_content',
-  'Finds those of some sends that have the same content as one, with their Idempotency-Keys.',
+  'Finds those of some sends that have the same content as one, with their API keys and Idempotency-Keys.',
   sqlText`
-    -- $1: the sends; $2: the one.
+    -- $1: the sends; $2: the one; $3: since which id the first sends of their
+    -- batches are; $4: until which id.
     with
     compared as materialized (
-      select request_id, accepted_at, status,
+      select request_id, accepted_at, status, api_key_id,
              ${content} as message, greatest(accepted_at, send_at) as key_at
       from sends where ${isGiven('request_id')}
       union all
-      select request_id, accepted_at, 'queued', ${content}, greatest(accepted_at, send_at)
+      select request_id, accepted_at, 'queued', api_key_id,
+             ${content}, greatest(accepted_at, send_at)
       from scheduled_sends where ${isGiven('request_id')})
     select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status,
-           left(encode(k.hash, 'hex'), 8) as "keyHash",
-           s.key_at > clock_timestamp() - interval '${idempotencyKeptHours} hours' as "isKeyKept"
+           s.api_key_id as "apiKeyId", a.display_prefix as "apiKeyPrefix",
+           left(encode(k.hash, 'hex'), 8) as "idempotencyHash", k.batch is not null as "isBatch",
+           s.key_at > clock_timestamp() - interval '${idempotencyKeptHours} hours' as "isIdempotencyKept"
     from (
       select s.* from compared s join compared one on one.request_id = $2 and one.message = s.message
       order by s.request_id <> $2, s.accepted_at desc limit ${maxShown + 1}) s
+      left join api_keys a on a.id = s.api_key_id
+      left join unnest($1::uuid[], $3::uuid[], $4::uuid[]) as one (id, earliest, latest) on one.id = s.request_id
       left join lateral (
-        select hash from idempotency_keys
+        select hash, batch from idempotency_keys
         where created_at between s.key_at - interval '${keyWithinSeconds} s' and s.key_at + interval '${keyWithinSeconds} s'
-          and (request_id = s.request_id or s.request_id = any(batch))
+          and request_id = s.request_id
+        union all
+        select hash, batch from idempotency_keys
+        where batch is not null and batch[1] between one.earliest and one.latest and s.request_id = any(batch)
         limit 1) k on true
     order by s.accepted_at desc`,
 )
@@ -68,8 +75,11 @@ export async function sameContentNear(
   db: Database,
   { requestId, acceptedAt, contactType, contactValue }: SendRecord,
   accountId: string,
-): Promise<SameContent> {
-  if (contactValue === erasedContactValue) return { sends: [], isAll: true }
+): Promise<SameContent | undefined> {
+  if (contactValue === erasedContactValue) {
+    const itself = await findPostedBy(db, requestId)
+    return itself && { itself, sends: [], isAll: true }
+  }
   const at = acceptedAt.getTime()
   const { sends, next } = await listSends(db, accountId, {
     limit: maxCompared,
@@ -78,6 +88,17 @@ export async function sameContentNear(
     acceptedTo: new Date(at + dayMs),
   })
   const ids = [...new Set([requestId, ...sends.map((send) => send.requestId)])]
-  const same = ids.length > 1 ? await sameStatement(db, [ids, requestId]) : []
-  return { sends: same.length > 1 ? same : [], isAll: next === undefined }
+  const same = await postedSends(db, ids, requestId)
+  const itself = same.find((send) => send.requestId === requestId)
+  return itself && { itself, sends: same.length > 1 ? same : [], isAll: next === undefined }
+}
+
+/** How a send was posted; undefined if there is no such send. */
+export async function findPostedBy(db: Database, requestId: string): Promise<PostedSend | undefined> {
+  return (await postedSends(db, [requestId], requestId))[0]
+}
+
+function postedSends(db: Database, ids: readonly string[], requestId: string): Promise<PostedSend[]> {
+  const { earliest, latest } = firstsOfBatches(ids)
+  return sameStatement(db, [ids, requestId, earliest, latest])
 }

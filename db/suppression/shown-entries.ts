@@ -1,4 +1,4 @@
-import { MAX } from 'uuid'
+import { MAX, NIL } from 'uuid'
 import type { SuppressionCause } from '../../src/core/suppression.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -16,6 +16,9 @@ export interface EntriesAsked {
   limit: number
 }
 
+/** SQL of the entries of the account $1 before $2. Only the index of accounts has their order: in that of ids, a plan may read those of others. */
+const isBefore = `(account_id, id) < ($1, $2) and (account_id, id) > ($1, '${NIL}')`
+
 const pageStatement = prepared<Suppression>(
   'page_of_suppressions',
   "Lists an account's entries page by page, newest first, for the console.",
@@ -24,10 +27,10 @@ const pageStatement = prepared<Suppression>(
     select ${suppressionColumns}
     from (
       select * from suppressions
-      where account_id = $1 and id < $2
-      order by id desc limit (select $3::int)) e
+      where ${isBefore}
+      order by account_id desc, id desc limit (select $3::int)) e
     where ($4::text is null or e.cause = $4) and ($5::uuid is null or e.channel_id = $5)
-    order by e.id desc limit $6`,
+    order by e.account_id desc, e.id desc limit $6`,
 )
 
 const endStatement = prepared<{ suppressionId: string }>(
@@ -36,8 +39,8 @@ const endStatement = prepared<{ suppressionId: string }>(
   sqlText`
     -- $1: the account; $2: before this entry; $3: how many are looked at.
     select id as "suppressionId" from suppressions
-    where account_id = $1 and id < $2
-    order by id desc offset (select $3::int - 1) limit 1`,
+    where ${isBefore}
+    order by account_id desc, id desc offset (select $3::int - 1) limit 1`,
 )
 
 /** @returns the entries, newest first, and before which one the next page begins: undefined if this is the last one. */

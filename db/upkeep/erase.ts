@@ -1,9 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Contact, erasedContactValue } from '../../src/core/contact.ts'
 import type { Message } from '../../src/core/message.ts'
-import { firstIdAt, madeAtMs } from '../../src/core/record-id.ts'
 import type { EventField } from '../../src/core/timeline-events.ts'
-import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
+import { firstsOfBatches, idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { eventOf } from '../event-sql.ts'
 import { sqlList, sqlText } from '../statement.ts'
@@ -151,17 +150,13 @@ async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
     where s.request_id = any(${ids})`)
 }
 
-/** The ids of a batch are made within this time. */
-const batchWithinMs = 10_000
-
 /**
  * Removes the fingerprints of Idempotency-Keys, by which content could be guessed. The keys stay, so that a repeat doesn't become a
  * second send. Keys have no index on their sends, so they are found by their time; those of batches by their first send, whose id
  * is about as old as those of the others. They are locked in the order of accepts.
  */
 async function forgetFingerprints(db: Database, requestIds: readonly string[]): Promise<void> {
-  const earlier = requestIds.map((id) => firstIdAt(madeAtMs(id) - batchWithinMs))
-  const later = requestIds.map((id) => firstIdAt(madeAtMs(id) + batchWithinMs))
+  const { earliest, latest } = firstsOfBatches(requestIds)
   await db.execute(sql`
     with recent as materialized (
       select request_id, greatest(accepted_at, send_at) as key_at from sends
@@ -169,10 +164,10 @@ async function forgetFingerprints(db: Database, requestIds: readonly string[]): 
         and greatest(accepted_at, send_at) > now() - ${idempotencyKeptHours + 1} * interval '1 hour'),
     of_batches as materialized (
       select k.hash
-      from unnest(${idArray(requestIds)}, ${idArray(earlier)}, ${idArray(later)}) as one (id, earlier, later)
+      from unnest(${idArray(requestIds)}, ${idArray(earliest)}, ${idArray(latest)}) as one (id, earliest, latest)
         cross join lateral (
           select hash from idempotency_keys
-          where batch is not null and batch[1] between earlier and later and id = any(batch)) k),
+          where batch is not null and batch[1] between earliest and latest and id = any(batch)) k),
     theirs as materialized (
       select hash from idempotency_keys
       where hash = any(array(

@@ -1,4 +1,5 @@
 import type { Advice, Explanation, ExplanationEntry } from '../core/explanation/explain.ts'
+import { apiKeyWords, idempotencyKeyWords, type PostedBy } from '../core/posted-by.ts'
 import type { Timeline } from '../core/timeline.ts'
 
 const timeWidth = '2026-01-01T12:00:00.000Z'.length
@@ -47,6 +48,11 @@ export function renderEnd({ next, advice, forCustomer }: Explanation): string[] 
     ...(advice ? [`  To do: ${renderAdvice(advice)}`] : []),
     `  For the customer: ${forCustomer}`,
   ]
+}
+
+export function renderPostedBy(posted: PostedBy): string {
+  const id = posted.apiKeyPrefix === null ? '' : ` (${posted.apiKeyId})`
+  return `  API key: ${apiKeyWords(posted)}${id}; Idempotency-Key: ${idempotencyKeyWords(posted)}`
 }
 
 export function renderAdvice({ text, command }: Advice): string {

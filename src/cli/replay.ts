@@ -6,7 +6,7 @@ import { defaultReplayLimit, type ReplayableStatus, replaySend } from '../../db/
 import { findSend } from '../../db/sends/sends.ts'
 import { replayResult, sendsReplayed } from '../core/audit-details.ts'
 import { erasedContactValue } from '../core/contact.ts'
-import { ownReasons } from '../core/own-reasons.ts'
+import { wasCanceled } from '../core/explanation/explain.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
 import { pastMoment, reasonPart, wholeNumber } from './arguments.ts'
@@ -112,7 +112,7 @@ async function replayOne({ db, actor }: CliContext, requestId: string) {
       throw new CliError(`${requestId} has not ended yet; see: trace ${requestId}`)
     case 'failed':
     case 'uncertain':
-      if (found.send.failure === ownReasons.canceledInDoubt)
+      if (wasCanceled({ status: found.send.status, reason: found.send.failure }))
         throw new CliError(`${requestId} was canceled. Send a new message instead`)
       if (!(await findProvider(db, found.send.sentThrough ?? found.send.channelId)))
         throw new CliError(

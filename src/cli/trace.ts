@@ -5,14 +5,22 @@ import { lookUp } from '../../db/look-up/look-up.ts'
 import { type Target, targetsWithIds } from '../../db/look-up/targets.ts'
 import { findExplanation } from '../../db/sends/explanation.ts'
 import { listSends } from '../../db/sends/list.ts'
+import { findPostedBy } from '../../db/sends/same-content.ts'
 import { findSend } from '../../db/sends/sends.ts'
 import { type Explanation, type ExplanationEntry, explain } from '../core/explanation/explain.ts'
 import type { CodeMeaning } from '../core/pasted/codes.ts'
-import { pastedKinds } from '../core/pasted/recognise.ts'
-import { explainUnknownId } from '../core/request-id.ts'
+import { explainNothing, inVainWords } from '../core/pasted/in-words.ts'
+import type { PostedBy } from '../core/posted-by.ts'
 import { buildTimeline, type Timeline } from '../core/timeline.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
-import { renderAdvice, renderEnd, renderEntry, renderExplanation, renderHead } from './render-explanation.ts'
+import {
+  renderAdvice,
+  renderEnd,
+  renderEntry,
+  renderExplanation,
+  renderHead,
+  renderPostedBy,
+} from './render-explanation.ts'
 
 const pollEveryMs = 500
 
@@ -29,6 +37,7 @@ export function traceCommand(program: Command, answer: Answerer): void {
     .action(async (pasted: string, { follow }: { follow?: boolean }, command: Command) => {
       const { json } = command.optsWithGlobals<{ json?: boolean }>()
       let trace: Trace | undefined
+      let postedBy: PostedBy | undefined
       let found: Found | undefined
       await answer<Timeline | Found>(
         command,
@@ -39,9 +48,10 @@ export function traceCommand(program: Command, answer: Answerer): void {
             return one
           }
           trace = follow ? await followToEnd(context.db, one, json ? () => {} : context.print) : one
+          postedBy = await findPostedBy(context.db, trace.timeline.requestId)
           return trace.timeline
         },
-        () => (trace ? renderTrace(trace, follow === true) : renderFound(found)),
+        () => (trace ? renderTrace(trace, postedBy, follow === true) : renderFound(found)),
       )
       if (follow && trace && trace.timeline.status !== 'sent') throw new CliError(oneLine(trace.explanation))
     })
@@ -55,24 +65,18 @@ interface Found {
 
 async function find(context: CliContext, pasted: string): Promise<Trace | Found> {
   const { db } = context
-  const { only, looked, codes } = await lookUp(db, pasted)
+  const lookedUp = await lookUp(db, pasted)
+  const { only, looked, codes } = lookedUp
   const found = looked.flatMap(({ targets: theirs }) => theirs)
   const targets = only?.kind === 'contactOfSend' ? await sendsOfContact(db, only) : found
   const [first, another] = targets
   const trace = first?.kind === 'send' && !another ? await traceOf(db, first.id) : undefined
   if (trace) return trace
   if (targets.length > 0 || codes.length > 0) return { found: targets, codes }
-  if (looked.some(({ kind }) => kind === 'phone' || kind === 'email'))
-    throw new CliError(
-      `${pasted}: no account has sent this contact anything, or has it on its list of suppressions`,
-    )
-  const retentionDays = context.setting('RETENTION_DAYS')
-  const { requestId, why, next } = explainUnknownId(pasted, { now: new Date(), retentionDays })
-  const inVain = [...new Set(looked.map(({ kind }) => pastedKinds[kind].called))].join(', ')
+  const facts = { now: new Date(), retentionDays: context.setting('RETENTION_DAYS') }
+  const { requestId, why, next } = explainNothing(pasted, lookedUp, facts)
   throw new CliError(
-    [`${requestId ?? pasted}: ${why}`, ...next, inVain && `Looked for in vain: ${inVain}.`]
-      .filter(Boolean)
-      .join(' '),
+    [`${requestId ?? pasted}: ${why}`, ...next, inVainWords(looked)].filter(Boolean).join(' '),
   )
 }
 
@@ -149,10 +153,17 @@ function newEntries(entries: readonly ExplanationEntry[], shown: Set<string>): E
   })
 }
 
-function renderTrace({ explanation, timeline }: Trace, isFollowed: boolean): string {
-  return isFollowed
-    ? [explanation.summary, ...renderEnd(explanation)].join('\n')
-    : renderExplanation(explanation, timeline)
+function renderTrace(
+  { explanation, timeline }: Trace,
+  postedBy: PostedBy | undefined,
+  isFollowed: boolean,
+): string {
+  return [
+    isFollowed
+      ? [explanation.summary, ...renderEnd(explanation)].join('\n')
+      : renderExplanation(explanation, timeline),
+    ...(postedBy ? [renderPostedBy(postedBy)] : []),
+  ].join('\n')
 }
 
 const oneLine = ({ summary, advice }: Explanation) =>

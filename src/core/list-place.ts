@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 /** The place of an item in a list that is ordered by time: after which a page begins. */
 export interface Place {
   /** Microseconds since 1970, since a Date would lose them. */
@@ -10,31 +12,39 @@ export interface Place {
 const latestMicros = 253_370_764_800_000_000
 
 /**
+ * How links and clients keep the place in a list, after which a page begins.
+ *
+ * @param shape its fields.
+ */
+export function placeIn<Place extends object>(shape: z.ZodType<Place>) {
+  return {
+    write: (place: Place): string => Buffer.from(JSON.stringify(place)).toString('base64url'),
+    /** @returns undefined for anything else. */
+    read(text: string | undefined): Place | undefined {
+      try {
+        return shape.safeParse(JSON.parse(Buffer.from(text ?? '', 'base64url').toString())).data
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+/**
  * How clients get the places of a list, as `next`, and send them, as `after`.
  *
  * @param list its name: the `next` of another list is refused.
  * @param isKey whether an item of the list can have this key.
  */
 export function placesOf(list: string, isKey: (key: string) => boolean) {
+  const places = placeIn(z.tuple([z.literal(list), z.string().refine(isMicros), z.string().refine(isKey)]))
   return {
-    write: ({ micros, key }: Place): string =>
-      Buffer.from(JSON.stringify([list, micros, key])).toString('base64url'),
+    write: ({ micros, key }: Place): string => places.write([list, micros, key]),
     read(text: string): Place | undefined {
-      const [name, micros, key, ...rest] = parse(text)
-      if (name !== list || rest.length > 0 || typeof micros !== 'string' || typeof key !== 'string')
-        return undefined
-      return isMicros(micros) && isKey(key) ? { micros, key } : undefined
+      const [, micros, key] = places.read(text) ?? []
+      return micros !== undefined && key !== undefined ? { micros, key } : undefined
     },
   }
 }
 
 const isMicros = (text: string) => /^\d{1,18}$/.test(text) && Number(text) <= latestMicros
-
-function parse(text: string): unknown[] {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
-}

@@ -284,9 +284,21 @@ describe('outbound trace takes the same', () => {
     expect(await trace('131047')).toMatchObject({ found: [], codes: [{ provider: 'whatsapp-cloud' }] })
   })
 
-  test('what leads to nothing says what was looked for, and exits with 1', async () => {
-    const { status, stderr } = await runCli(service, 'trace', newContact())
+  test.each([
+    ['a number', 'No send found. No account has sent this contact anything', () => newContact()],
+    ['a number in a sentence', 'No send found.', () => `my code for ${newContact()} didn't arrive`],
+    ['a local number', '0151 12345678 has no country code.', () => 'it is 0151 12345678'],
+    ['a sentence', 'The text contains no requestId.', () => 'nothing came'],
+  ])('%s that leads to nothing exits with 1, in the words of the box', async (_what, words, written) => {
+    const text = written()
+    const { status, stderr } = await runCli(service, 'trace', text)
+    const page = await paste(text)
     expect(status).toBe(1)
-    expect(stderr).toContain('no account has sent this contact anything')
+    const [inVain = ''] = /Looked for in vain: .*?\.(?= |$)/.exec(stderr.trim()) ?? []
+    expect(inVain).not.toBe('')
+    for (const part of [words, inVain]) {
+      expect(stderr).toContain(part)
+      expect(page.text).toContain(part)
+    }
   })
 })

@@ -6,6 +6,7 @@ import {
   accept,
   buildAccount,
   buildChannel,
+  buildKey,
   newContact,
   textBody,
 } from '../support/builders.ts'
@@ -217,13 +218,14 @@ describe('an erasure', () => {
 describe('sent twice?', () => {
   const twice = async (requestId: string) => (await getPage(`${admin.url}/support/${requestId}`)).text
 
-  test('names the other sends to the contact with the same content, and whether each came with an Idempotency-Key', async () => {
+  test('names the other sends to the contact with the same content, with the API key and the Idempotency-Key of each', async () => {
     const contact = newContact()
-    const post = (text: string, key?: string) =>
+    const { apiKey: other } = await buildKey(service, account.accountId)
+    const post = (text: string, key?: string, apiKey = account.apiKey) =>
       fetch(`${service.url}/v1/messages`, {
         method: 'POST',
         headers: {
-          Authorization: `Bearer ${account.apiKey}`,
+          Authorization: `Bearer ${apiKey}`,
           'Content-Type': 'application/json',
           ...(key !== undefined && { 'Idempotency-Key': key }),
         },
@@ -232,7 +234,7 @@ describe('sent twice?', () => {
     const idOf = async (response: Response | Promise<Response>) =>
       ((await (await response).json()) as { requestId: string }).requestId
     const first = await idOf(post('Your code is 1234', `key-${contact}`))
-    const second = await idOf(post('Your code is 1234'))
+    const second = await idOf(post('Your code is 1234', undefined, other))
     const different = await idOf(post('Your code is 4321'))
     const page = await twice(first)
     expect(page).toContain('Another send to this contact within a day has the same content.')
@@ -240,8 +242,27 @@ describe('sent twice?', () => {
     expect(page).not.toContain(different)
     expect(page).toMatch(/yes, with the hash [0-9a-f]{8}…/)
     expect(page).toContain('none')
-    expect(page).toContain('Which API key posted a send is not stored.')
+    expect(page).toContain(` sent ${account.apiKey.slice(0, 8)}… yes`)
+    expect(page).toContain(` sent ${other.slice(0, 8)}… none`)
     expect(await twice(different)).not.toContain('Sent twice?')
+  })
+
+  test('a send’s details name its API key; of one that an earlier release accepted, they say that it is not recorded', async () => {
+    const requestId = await accept(service, account, textBody())
+    const details = async () => (await getPage(`${admin.url}/support/${requestId}`)).text
+    expect(await details()).toContain(`API key ${account.apiKey.slice(0, 8)}… ${account.keyId}`)
+    expect(await details()).toContain('Idempotency-Key none')
+    const { $client } = service.runtime.db
+    await $client.query('update sends set api_key_id = gen_random_uuid() where request_id = $1', [requestId])
+    expect(await details()).toMatch(/API key [0-9a-f-]{36}, which is no longer there/)
+    await $client.query('update sends set api_key_id = null where request_id = $1', [requestId])
+    expect(await details()).toContain('API key not recorded: an earlier release accepted the send')
+  })
+
+  test('an erased send still names its API key', async () => {
+    const requestId = await finished(newContact())
+    await form('erase', { requestId, confirmed: 'yes' }, withPepper.url)
+    expect(await twice(requestId)).toContain(`${account.apiKey.slice(0, 8)}…`)
   })
 
   test('doesn’t name those of another account, of another day, or to another contact', async () => {

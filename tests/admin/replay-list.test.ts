@@ -88,7 +88,7 @@ test('a list gets a trial first, with what would be left out and why, and only t
   expectOnlyOurMarkup(done.html)
   expect(await statusesOf(ids)).toEqual(['queued', 'queued', 'failed', 'failed'])
   expect(lines()).toMatchObject([
-    { by: 'support page', channelId, status: 'failed', replayed: 2, skipped: { expired: 1, refused: 1 } },
+    { by: 'admin', channelId, status: 'failed', replayed: 2, skipped: { expired: 1, refused: 1 } },
   ])
 })
 

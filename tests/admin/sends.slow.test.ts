@@ -361,7 +361,7 @@ describe('the cancel of a list', () => {
       for (const requestId of made) expect(await statusOf(requestId)).toBe('canceled')
       expect(await ids({ reference, status })).toEqual([after])
       expect(service.logsOf(made[0] ?? '').filter(({ event }) => event === 'canceled')).toMatchObject([
-        { by: 'support page' },
+        { by: 'admin' },
       ])
     }
   })

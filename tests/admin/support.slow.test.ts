@@ -179,7 +179,7 @@ describe('a cancel', () => {
     expect(canceled.html).not.toContain('/cancel"')
     expect((await postForm(cancelUrl(requestId), {})).status).toBe(303)
     expect(service.logsOf(requestId).filter(({ event }) => event === 'canceled')).toMatchObject([
-      { by: 'support page' },
+      { by: 'admin' },
     ])
   })
 

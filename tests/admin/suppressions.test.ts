@@ -203,10 +203,22 @@ test('an export has each entry as a record that runs nothing in a spreadsheet, a
   expect(JSON.parse(stdout).suppressions).toHaveLength(2)
 })
 
+test('a file of 1 MiB with short lines that has a preview can be imported, though a form sends longer line ends', async () => {
+  const { accountId } = await buildAccount(service)
+  const header = 'contact,channelId,reason\n'
+  const line = '+4915112345,,\n'
+  const csv = header + line.repeat(Math.floor((1_048_576 - header.length) / line.length))
+  const preview = await upload({ accountId }, csv)
+  expect([preview.status, (await upload({ accountId }, `${csv}${line}`)).status]).toEqual([200, 413])
+  const done = await upload({ accountId, confirmed: 'yes', csv: csvIn(preview.html) })
+  expect(done.status).toBe(200)
+  expect(done.text).toContain('Added 1 entry')
+})
+
 // The last one: the server closes the connection, which another request might be using.
 test('a file that is too large is refused, and the command for it is named', async () => {
   const { accountId } = await buildAccount(service)
-  const page = await upload({ accountId }, 'x'.repeat(1_200_000))
+  const page = await upload({ accountId }, 'x'.repeat(2_400_000))
   expect(page.status).toBe(413)
   expect(page.text).toContain('outbound suppression import')
 })

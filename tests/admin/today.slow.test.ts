@@ -168,13 +168,24 @@ describe('channels', () => {
     for (const part of [
       'Codes by SMS',
       'ready',
-      'Last failure',
+      'Last failed answer',
       'the sandbox refuses this recipient',
       account.channelId,
     ])
       expect(text).toContain(part)
     expect(rowOf(html, />\s*Failed\s*<\/th>\s*<td/)).toMatchObject({ 'Last hour': '1' })
     expect(text).toMatch(/sandbox fails for 2 of \d+ other channels since/)
+  })
+
+  test('are listed with what their provider last answered to a call that failed, in the words of their page', async () => {
+    const failed = rowOf((await page('/channels?name=Codes by SMS')).html, /Codes by SMS/)
+    const answer = failed['Last failed answer'] ?? ''
+    const words = /the sandbox refuses this recipient.* · 400 · rejected, at .*UTC ?: the send/
+    expect(answer).toMatch(words)
+    expect((await page(`/channels/${account.channelId}`)).text).toMatch(words)
+    const channelId = await buildChannel(service, account.accountId)
+    const { html } = await page(`/channels?name=${channelId}`)
+    expect(rowOf(html, new RegExp(channelId))['Last failed answer']).toBe('–')
   })
 
   test('that fail say what their provider answers to sends that are tried again', async () => {

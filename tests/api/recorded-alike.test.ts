@@ -78,6 +78,7 @@ const someone = contact('+4915112345678')
 
 /** Another value of each field than `buildNewSend` gives it. */
 const otherFields = {
+  apiKeyId: uuidv7(),
   contact: contact('+4915187654321'),
   message: { type: 'text', text: { value: 'Good morning' } },
   flowId: uuidv7(),

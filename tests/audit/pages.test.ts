@@ -189,23 +189,30 @@ const changing = Object.entries(forms).flatMap(([route, given]) =>
   given === changesNothing ? [] : [{ route, given }],
 )
 
-test.each(changing)('$route leaves one row, with the person, from where, and on what', async ({ given }) => {
-  const { path, fields = {}, target, action } = await given()
-  const rows = async () =>
-    (
-      await service.runtime.db
-        .select()
-        .from(audit)
-        .where(eq(audit.action, action as AuditAction))
-    ).filter((row) => target === null || row.target === target)
-  expect(await rows()).toEqual([])
-  expect([200, 303]).toContain((await postForm(admin.url + path, fields)).status)
-  expect(await rows()).toMatchObject([{ by: 'admin', via: 'page', address: '127.0.0.1', action }])
-  // The same again changes nothing where it is of one send.
-  if (!action.startsWith('send.')) return
-  await postForm(admin.url + path, fields)
-  expect(await rows()).toHaveLength(1)
-})
+test.each(changing)(
+  '$route leaves one row, with the person, from where, and on what; the log names the person too',
+  async ({ given }) => {
+    const { path, fields = {}, target, action } = await given()
+    const rows = async () =>
+      (
+        await service.runtime.db
+          .select()
+          .from(audit)
+          .where(eq(audit.action, action as AuditAction))
+      ).filter((row) => target === null || row.target === target)
+    expect(await rows()).toEqual([])
+    const before = service.logs.length
+    expect([200, 303]).toContain((await postForm(admin.url + path, fields)).status)
+    expect(await rows()).toMatchObject([{ by: 'admin', via: 'page', address: '127.0.0.1', action }])
+    const names = service.logs.slice(before).flatMap(({ by }) => by ?? [])
+    // A list has a line for each send, and this one has none.
+    expect([...new Set(names)]).toEqual(action === 'list.cancel' ? [] : ['admin'])
+    // The same again changes nothing where it is of one send.
+    if (!action.startsWith('send.')) return
+    await postForm(admin.url + path, fields)
+    expect(await rows()).toHaveLength(1)
+  },
+)
 
 /** The row of a list that is changed by its second form. */
 async function changedList(what: 'replay' | 'cancel', list: Record<string, string>) {

@@ -121,11 +121,15 @@ test('of a failed send, trace prints the explanation; with --follow it exits wit
   expect(plain.stdout).toMatch(summary)
   expect(plain.stdout).toContain('status 400, code rejected: the sandbox refuses this recipient, always')
   expect(plain.stdout).not.toContain('15550100103')
+  const postedBy = `  API key: ${account.apiKey.slice(0, 8)}… (${account.keyId}); Idempotency-Key: none`
+  expect(plain.stdout.trimEnd().split('\n').at(-1)).toBe(postedBy)
+  expect(followed.stdout).toContain(postedBy)
   expect(followed.status).toBe(1)
   expect(followed.stderr).toMatch(/^Not delivered\. .*\n$/)
   expect(followed.stdout).toMatch(summary)
   expect(json.status).toBe(1)
   expect(JSON.parse(json.stdout)).toMatchObject({ requestId, status: 'failed', events: expect.any(Array) })
+  expect(json.stdout).not.toContain(account.keyId)
 })
 
 test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { countByHour, countFailures } from '../../db/counters/read.ts'
 import { readAttention } from '../../db/overview/attention.ts'
-import { busiestChannels, countChannels, findLastFailure, readChannels } from '../../db/overview/channels.ts'
+import { busiestChannels, countChannels, findLastFailures, readChannels } from '../../db/overview/channels.ts'
 import { buildAccount } from '../support/builders.ts'
 import { rowsRead } from '../support/rows-read.ts'
 import { startTestService } from '../support/service.ts'
@@ -29,7 +29,7 @@ test('pages read counters and what waits, however many sends have ended', async 
       await countChannels(db, [channelId], hours)
       await countByHour(db, { of: 'all' }, hours)
       await countFailures(db, set, hours, 20)
-      await findLastFailure(db, channelId)
+      await findLastFailures(db, [channelId])
     })
     expect(read).toBeLessThanOrEqual(500)
   } finally {

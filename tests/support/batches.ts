@@ -20,6 +20,7 @@ export function laneOf(count: number, { accountId, channelId }: BatchedSend): Ba
 /** A row to insert; by itself as most are, to a contact of its own. */
 export const buildNewSend = (send: BatchedSend): NewSend => ({
   requestId: uuidv7(),
+  apiKeyId: '01890000-0000-7000-8000-000000000003',
   contact: { type: 'phone', value: newContact() },
   message: { type: 'text', text: { value: 'Hello' } },
   flowId: undefined,

@@ -9,7 +9,7 @@ import { FailureTable } from '../numbers/failure-table.tsx'
 import { Figures, SpanNote } from '../numbers/figures.tsx'
 import { hoursOf, spanNames, sumOfSpan } from '../numbers/spans.ts'
 import { Fact } from '../support/send-details.tsx'
-import { DueSince, Waiting } from './channel-state.tsx'
+import { DueSince, LastFailedAnswer, Waiting } from './channel-state.tsx'
 import { HoldForm } from './hold-form.tsx'
 
 interface ChannelPageProps {
@@ -74,7 +74,11 @@ function Condition({ channel, facts, lastFailure }: ConditionProps) {
           )}
         </Fact>
         {statusReason !== null && <Fact name="Why">{statusReason}</Fact>}
-        {lastFailure && <LastAnswer {...lastFailure} />}
+        {lastFailure && (
+          <Fact name="Last failed answer">
+            <LastFailedAnswer {...lastFailure} />
+          </Fact>
+        )}
         <Fact name="Waiting now">
           <Waiting waiting={channel.waiting} />
         </Fact>
@@ -84,16 +88,6 @@ function Condition({ channel, facts, lastFailure }: ConditionProps) {
         <OfProvider channel={channel} facts={facts} />
       </dl>
     </section>
-  )
-}
-
-function LastAnswer({ requestId, at, record, failure }: LastFailure) {
-  const parts = [record?.reason ?? failure, record?.providerStatus, record?.providerCode]
-  const words = parts.filter((part) => part !== undefined && part !== null && part !== '')
-  return (
-    <Fact name="Last failure">
-      {words.join(' · ')}, at <Moment at={at} />: <a href={`/support/${requestId}`}>the send</a>
-    </Fact>
   )
 }
 

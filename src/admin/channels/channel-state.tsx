@@ -1,4 +1,4 @@
-import { countedWaiting, type ListedChannel } from '../../../db/overview/channels.ts'
+import { countedWaiting, type LastFailure, type ListedChannel } from '../../../db/overview/channels.ts'
 import { channelStatus } from '../../core/channel-status.ts'
 import { Moment } from '../inline-elements.tsx'
 import { formatCount } from '../numbers/spans.ts'
@@ -18,6 +18,17 @@ export function ChannelState({ channel }: { channel: ListedChannel }) {
           {statusReason !== null && `: ${statusReason}`}
         </small>
       )}
+    </>
+  )
+}
+
+/** What the provider last answered when a call failed, or what else ended a send, when, and of which send. */
+export function LastFailedAnswer({ requestId, at, record, failure }: LastFailure) {
+  const parts = [record?.reason ?? failure, record?.providerStatus, record?.providerCode]
+  const words = parts.filter((part) => part !== undefined && part !== null && part !== '')
+  return (
+    <>
+      {words.join(' · ')}, at <Moment at={at} />: <a href={`/support/${requestId}`}>the send</a>
     </>
   )
 }

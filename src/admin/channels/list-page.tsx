@@ -1,24 +1,25 @@
 import type { Counts } from '../../../db/counters/read.ts'
-import type { ChannelFilter, ListedChannel } from '../../../db/overview/channels.ts'
+import type { ChannelFilter, LastFailure, ListedChannel } from '../../../db/overview/channels.ts'
 import { channelStatuses } from '../../core/channel-status.ts'
 import { providerNames } from '../../core/providers/index.ts'
 import { Choice, TextField } from '../fields.tsx'
 import { Layout } from '../layout.tsx'
 import { alarming } from '../numbers/figures.tsx'
 import { figuresOf, formatCount, noCounts } from '../numbers/spans.ts'
-import { ChannelState, DueSince, Waiting } from './channel-state.tsx'
+import { ChannelState, DueSince, LastFailedAnswer, Waiting } from './channel-state.tsx'
 
 interface ListPageProps {
   filter: ChannelFilter
   channels: readonly ListedChannel[]
   /** Of the last hour. */
   counts: ReadonlyMap<string, Counts>
+  lastFailures: ReadonlyMap<string, LastFailure>
   /** The link to the next page. */
   next: string | undefined
 }
 
 /** All channels, those first whose sends don't go. */
-export function ChannelListPage({ filter, channels, counts, next }: ListPageProps) {
+export function ChannelListPage({ filter, channels, counts, lastFailures, next }: ListPageProps) {
   return (
     <Layout title="Channels" at="/channels">
       <h1>Channels</h1>
@@ -27,7 +28,7 @@ export function ChannelListPage({ filter, channels, counts, next }: ListPageProp
         <h2 id="list">
           {Object.values(filter).some(Boolean) ? 'Found' : 'All, those first whose sends wait'}
         </h2>
-        {channels.length === 0 ? <p>No channel found.</p> : <List channels={channels} counts={counts} />}
+        {channels.length === 0 ? <p>No channel found.</p> : <List {...{ channels, counts, lastFailures }} />}
         {next !== undefined && (
           <p>
             <a class="button" href={next}>
@@ -56,7 +57,11 @@ function Filters({ filter: { provider, state, account, name } }: { filter: Chann
   )
 }
 
-function List({ channels, counts }: Pick<ListPageProps, 'channels' | 'counts'>) {
+function List({
+  channels,
+  counts,
+  lastFailures,
+}: Pick<ListPageProps, 'channels' | 'counts' | 'lastFailures'>) {
   return (
     <div class="scroll">
       <table class="numbers">
@@ -66,6 +71,7 @@ function List({ channels, counts }: Pick<ListPageProps, 'channels' | 'counts'>) 
             <th scope="col">Account</th>
             <th scope="col">Provider</th>
             <th scope="col">State</th>
+            <th scope="col">Last failed answer</th>
             <th scope="col">Waiting</th>
             <th scope="col">Oldest due since</th>
             <th scope="col">Accepted, last hour</th>
@@ -74,6 +80,7 @@ function List({ channels, counts }: Pick<ListPageProps, 'channels' | 'counts'>) 
         </thead>
         <tbody>
           {channels.map((channel) => {
+            const lastFailure = lastFailures.get(channel.channelId)
             const { Accepted, Failed } = figuresOf(counts.get(channel.channelId) ?? noCounts)
             return (
               <tr>
@@ -86,6 +93,9 @@ function List({ channels, counts }: Pick<ListPageProps, 'channels' | 'counts'>) 
                 <td data-label="Provider">{channel.provider}</td>
                 <td data-label="State">
                   <ChannelState channel={channel} />
+                </td>
+                <td data-label="Last failed answer" class="words">
+                  {lastFailure ? <LastFailedAnswer {...lastFailure} /> : '–'}
                 </td>
                 <td data-label="Waiting">
                   <Waiting waiting={channel.waiting} />

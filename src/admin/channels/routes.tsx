@@ -6,13 +6,14 @@ import { countByHour, countedSince, countFailures } from '../../../db/counters/r
 import {
   type ChannelFilter,
   countChannels,
-  findLastFailure,
+  findLastFailures,
   listChannels,
   readChannelFacts,
   readChannels,
 } from '../../../db/overview/channels.ts'
 import { channelStatuses } from '../../core/channel-status.ts'
 import { isStorable } from '../../core/characters.ts'
+import { placeIn } from '../../core/list-place.ts'
 import { heldByOperator } from '../../core/own-reasons.ts'
 import { providerNames } from '../../core/providers/index.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
@@ -20,7 +21,6 @@ import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../form-limit.ts'
-import { placeIn } from '../numbers/place.ts'
 import { hoursOf } from '../numbers/spans.ts'
 import { allow } from '../people/allow.ts'
 import { reasonOf } from '../reason.tsx'
@@ -48,27 +48,31 @@ export function channels({ db, log }: AdminRuntime): AdminApp {
     const after = places.read(c.req.query('after'))
     const found = await listChannels(db, filter, { after, limit: pageSize })
     const ids = found.channels.map(({ channelId }) => channelId)
-    const counts = await countChannels(db, ids, hoursOf('hour', new Date()))
+    const [counts, lastFailures] = await Promise.all([
+      countChannels(db, ids, hoursOf('hour', new Date())),
+      findLastFailures(db, ids),
+    ])
     const set = Object.entries(filter).filter(([, value]) => value !== undefined) as [string, string][]
     const next =
       found.next && `/channels?${new URLSearchParams([...set, ['after', places.write(found.next)]])}`
-    return c.html(<ChannelListPage filter={filter} channels={found.channels} counts={counts} next={next} />)
+    return c.html(<ChannelListPage channels={found.channels} {...{ filter, counts, lastFailures, next }} />)
   })
 
   app.get('/:channelId', allow('support'), async (c) => {
     const channelId = idOf(c)
     const now = new Date()
     const set = { of: 'channel', id: channelId } as const
-    const [[channel], facts, lastFailure, byHour, failures, since] = await Promise.all([
+    const [[channel], facts, lastFailures, byHour, failures, since] = await Promise.all([
       readChannels(db, [channelId]),
       readChannelFacts(db, channelId),
-      findLastFailure(db, channelId),
+      findLastFailures(db, [channelId]),
       countByHour(db, set, hoursOf('week', now)),
       countFailures(db, set, hoursOf('day', now), reasonsShown),
       countedSince(db),
     ])
     if (!channel || !facts) throw noChannel()
     const { role } = c.get('person')
+    const lastFailure = lastFailures.get(channelId)
     return c.html(
       <ChannelPage {...{ channel, facts, lastFailure, byHour, failures, now, role }} countedSince={since} />,
     )

@@ -32,7 +32,7 @@ export function erasure({ db, settings, log }: AdminRuntime) {
       change: () => eraseContactWholly(db, { accountId, contact }, key),
       resultOf: (counts) => counts,
     })
-    log.info({ event: 'contact_erased', accountId, ...counts, by: 'support page' })
+    log.info({ event: 'contact_erased', accountId, ...counts, by: c.get('person').name })
     return c.html(<ErasedPage {...counts} />)
   }
   return { askToErase, erase }

@@ -91,7 +91,7 @@ function handlers({ db, settings, log }: AdminRuntime) {
       ({ entry, isNew }) =>
         isNew && { ...pageActor(c), ...suppressionChanged('suppression.add', entry, accountId) },
     )
-    const by = 'support page'
+    const by = c.get('person').name
     log.info({ event: 'suppression_added', suppressionId: entry.suppressionId, accountId, by })
     return c.redirect(contactLink(isOpaque(ref) ? ref : { suppressionId: entry.suppressionId }), 303)
   }
@@ -108,7 +108,7 @@ function handlers({ db, settings, log }: AdminRuntime) {
               entry && { ...pageActor(c), ...suppressionChanged('suppression.remove', entry, accountId) },
           )
     if (!removed) throw new PageError(404, 'There is no such entry. It may have been removed meanwhile.')
-    log.info({ event: 'suppression_removed', suppressionId: id, accountId, by: 'support page' })
+    log.info({ event: 'suppression_removed', suppressionId: id, accountId, by: c.get('person').name })
     const isGone = ref.suppressionId === id || !isOpaque(ref)
     return c.redirect(isGone ? `/suppressions?accountId=${accountId}` : contactLink(ref), 303)
   }

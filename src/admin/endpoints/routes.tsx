@@ -9,12 +9,12 @@ import { type EndpointFilter, listAllEndpoints } from '../../../db/overview/endp
 import { endpointResent } from '../../core/audit-details.ts'
 import { isStorable } from '../../core/characters.ts'
 import { disabledByOperator } from '../../core/endpoint-request.ts'
+import { placeIn } from '../../core/list-place.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../form-limit.ts'
-import { placeIn } from '../numbers/place.ts'
 import { allow } from '../people/allow.ts'
 import { reasonOf } from '../reason.tsx'
 import { fieldsOf } from '../support/form-fields.ts'
@@ -68,7 +68,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
       change: () => resendOfEndpoint(db, set),
       resultOf: (resent) => ({ resent }),
     })
-    log.info({ event: 'callbacks_resent', endpointId, resent, by: 'support page' })
+    log.info({ event: 'callbacks_resent', endpointId, resent, by: c.get('person').name })
     return c.redirect(`/endpoints/${endpointId}?resent=${resent}`, 303)
   })
 

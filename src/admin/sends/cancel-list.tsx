@@ -46,7 +46,7 @@ export const cancelList = ({ db, log }: AdminRuntime) =>
     const part = await auditedInPages(db, listChanged(c, 'list.cancel', sent), {
       change: () =>
         cancelListPart(db, listOf(sent), ({ requestId, ...end }: CanceledSend) =>
-          logEnd(log, cancelEnd(requestId, end, { by: 'support page' })),
+          logEnd(log, cancelEnd(requestId, end, { by: c.get('person').name })),
         ),
       resultOf: ({ canceled, uncertain, tooLate }) => ({
         canceled,

@@ -47,7 +47,7 @@ export const replayList = ({ db, log }: AdminRuntime) =>
     const before = doneIn(sent.fields)
     // Without `endedBy`, the form would also replay sends that failed since then, even those that it replayed itself.
     const endedBy = momentIn(sent.fields, 'endedBy')
-    const place = placeIn(sent.fields)
+    const place = placeOfPart(sent.fields)
     const { channelIds, status } = list
     const { channelId, accountId } = sent.resolved
     const of = { channels: channelIds.length, ...options }
@@ -63,7 +63,15 @@ export const replayList = ({ db, log }: AdminRuntime) =>
       resultOf: replayResult,
     })
     const { next: _, ...counts } = part
-    log.info({ event: 'set_replayed', by: 'support page', accountId, channelId, status, ...of, ...counts })
+    log.info({
+      event: 'set_replayed',
+      by: c.get('person').name,
+      accountId,
+      channelId,
+      status,
+      ...of,
+      ...counts,
+    })
     const total = countIn(sent.fields, 'of')
     return c.html(
       <ReplayedPage {...{ input: sent.input, options, done: sum(before, part), total, endedBy }} />,
@@ -97,7 +105,7 @@ async function listOf(db: Database, { form, resolved }: SentList): Promise<Liste
   }
 }
 
-function placeIn(fields: Record<string, unknown>): ReplayPlace | undefined {
+function placeOfPart(fields: Record<string, unknown>): ReplayPlace | undefined {
   const [channelId, afterSeq] = textIn(fields, 'from', /^[0-9a-f-]{36} \d{1,19}$/)?.split(' ') ?? []
   return channelId !== undefined && afterSeq !== undefined ? { channelId, afterSeq } : undefined
 }

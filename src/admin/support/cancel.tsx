@@ -43,7 +43,7 @@ export function cancel({ db, log, settings }: AdminRuntime): AdminApp {
       : undefined
     if (!canceled) throw notFound()
     const { status, isNew } = canceled
-    if (isNew) logEnd(log, cancelEnd(requestId, canceled, { by: 'support page' }))
+    if (isNew) logEnd(log, cancelEnd(requestId, canceled, { by: c.get('person').name }))
     else if (status !== 'canceled') throw notCancelable(status)
     return c.redirect(`/support/${requestId}`, 303)
   })

@@ -1,10 +1,9 @@
 import type { LookedUp, LookedUpKind } from '../../../db/look-up/look-up.ts'
 import type { Target, TargetKind } from '../../../db/look-up/targets.ts'
-import { maskContact, parseContact } from '../../core/contact.ts'
 import { writeCursor } from '../../core/list-query.ts'
 import type { CodeMeaning } from '../../core/pasted/codes.ts'
-import { type PastedKindName, pastedKinds } from '../../core/pasted/recognise.ts'
-import { explainUnknownId, type UnknownIdFacts } from '../../core/request-id.ts'
+import { explainNothing, inVainWords, recognisedWords } from '../../core/pasted/in-words.ts'
+import type { UnknownIdFacts } from '../../core/request-id.ts'
 import { Moment, WithCommands } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { linkTo } from '../links.ts'
@@ -19,6 +18,7 @@ interface FoundPageProps {
 /** What a pasted text may mean: several things, a code, or nothing that is there. */
 export function FoundPage({ pasted, found, facts }: FoundPageProps) {
   const targets = targetsOf(found)
+  const inVain = inVainWords(found.looked)
   return (
     <Layout title="Found" at="/support">
       <FindBox pasted={pasted} focused />
@@ -26,10 +26,8 @@ export function FoundPage({ pasted, found, facts }: FoundPageProps) {
       {targets.length === 0 && found.codes.length > 0 && <h1>{`What ${found.codes[0]?.code} means`}</h1>}
       {found.codes.length > 0 && <Codes codes={found.codes} />}
       {targets.length === 0 && found.codes.length === 0 && <Nothing {...{ pasted, found, facts }} />}
-      {isInVain(found) && (targets.length > 0 || found.codes.length > 0) && (
-        <p class="muted">
-          <InVain looked={found.looked} />
-        </p>
+      {inVain !== undefined && (targets.length > 0 || found.codes.length > 0) && (
+        <p class="muted">{inVain}</p>
       )}
       <Further pasted={pasted} found={found} />
       <p>
@@ -60,11 +58,10 @@ const kindWords: Record<TargetKind, string> = {
 }
 
 function Targets({ targets, looked }: { targets: readonly Target[]; looked: readonly LookedUpKind[] }) {
-  const kinds = looked.filter(({ targets: theirs }) => theirs.length > 0)
   return (
     <section aria-labelledby="found">
       <h1 id="found">{targets.length === 1 ? 'Found one thing' : `Found ${targets.length} things`}</h1>
-      <p>Recognised: {kinds.map(withValues).join('; ')}.</p>
+      <p>{recognisedWords(looked)}</p>
       <div class="scroll">
         <table>
           <thead>
@@ -112,67 +109,30 @@ function Codes({ codes }: { codes: readonly CodeMeaning[] }) {
   )
 }
 
-/** Values that show a contact are masked: the box has what was pasted. */
-function withValues({ kind, values }: Pick<LookedUpKind, 'kind' | 'values'>): string {
-  const isGuess = kind === 'reference' || kind === 'name' || kind === 'possibleMessageId'
-  if (isGuess) return pastedKinds[kind].called
-  const shown = values.slice(0, shownValues).map((value) => {
-    const contact = kind === 'messageId' ? undefined : parseContact(value)
-    return contact ? maskContact(contact) : value
-  })
-  const more = values.length > shownValues ? ` and ${values.length - shownValues} more` : ''
-  return `${pastedKinds[kind].called} ${shown.join(', ')}${more}`
-}
-
-const shownValues = 5
-
-const isInVain = ({ looked }: LookedUp) => looked.some(({ targets }) => targets.length === 0)
-
-function InVain({ looked }: { looked: readonly LookedUpKind[] }) {
-  const inVain = looked.filter(({ targets }) => targets.length === 0)
-  return <>Looked for in vain: {[...new Set(inVain.map(withValues))].join('; ')}.</>
-}
-
-const ofIds: readonly PastedKindName[] = ['requestId', 'id', 'namedId']
 const sentenceEnd = /(?<=\.) /
 
 /** Possible reasons, and where to look next. */
 function Nothing({ pasted, found, facts }: FoundPageProps) {
-  const { looked, localNumbers } = found
-  const contacts = looked.filter(({ kind }) => kind === 'phone' || kind === 'email')
-  const hasId = looked.some(({ kind }) => ofIds.includes(kind))
-  const isOfContact = !hasId && (contacts.length > 0 || localNumbers.length > 0)
-  const unknown = isOfContact ? undefined : explainUnknownId(pasted, facts)
-  const [first, ...rest] = unknown
-    ? unknown.why.split(sentenceEnd)
-    : [contactWords(localNumbers, contacts.length)]
+  const { requestId, why, next } = explainNothing(pasted, found, facts)
+  const [first, ...rest] = why.split(sentenceEnd)
+  const inVain = inVainWords(found.looked)
   return (
     <section class="verdict unsure">
       <h1>{first}</h1>
       {rest.length > 0 && <p>{rest.join(' ')}</p>}
-      {unknown?.requestId !== undefined && <p class="id">{unknown.requestId}</p>}
-      {unknown !== undefined && unknown.next.length > 0 && (
+      {requestId !== undefined && <p class="id">{requestId}</p>}
+      {next.length > 0 && (
         <ul>
-          {unknown.next.map((text) => (
+          {next.map((text) => (
             <li>
               <WithCommands text={text} />
             </li>
           ))}
         </ul>
       )}
-      {looked.length > 0 && (
-        <p>
-          <InVain looked={looked} />
-        </p>
-      )}
+      {inVain !== undefined && <p>{inVain}</p>}
     </section>
   )
-}
-
-function contactWords(localNumbers: readonly string[], contacts: number): string {
-  if (contacts > 0)
-    return 'No send found. No account has sent this contact anything, or has it on its list of suppressions.'
-  return `${localNumbers[0]} has no country code. Paste it with the country code, such as +49 151 12345678.`
 }
 
 function Further({ pasted, found: { looked, further } }: { pasted: string; found: LookedUp }) {

@@ -2,8 +2,7 @@ import { findProvider } from '../../../db/accounts/channels.ts'
 import { audited } from '../../../db/audit/record.ts'
 import { replaySend } from '../../../db/sends/replays.ts'
 import { findSend } from '../../../db/sends/sends.ts'
-import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
-import { ownReasons } from '../../core/own-reasons.ts'
+import { mayBeReplayed, mayHaveGotThrough, wasCanceled } from '../../core/explanation/explain.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { buildTimeline, type SendRecord } from '../../core/timeline.ts'
 import { logEvent } from '../../platform/logger.ts'
@@ -40,7 +39,7 @@ export function replay({ db, log, settings }: AdminRuntime): AdminApp {
       const { send } = await find(requestId)
       throw await refusalOf(send)
     }
-    logEvent(log, requestId, 'replayed', { by: 'support page' })
+    logEvent(log, requestId, 'replayed', { by: c.get('person').name })
     return c.redirect(`/support/${requestId}`, 303)
   })
 
@@ -59,14 +58,11 @@ export function replay({ db, log, settings }: AdminRuntime): AdminApp {
   return app
 }
 
-const wasCanceled = ({ status, failure }: Pick<SendRecord, 'status' | 'failure'>) =>
-  status === 'canceled' || failure === ownReasons.canceledInDoubt
-
-const canBeReplayed = (send: SendRecord) =>
-  (send.status === 'failed' || send.status === 'uncertain') && !wasCanceled(send)
+const canBeReplayed = ({ status, failure }: SendRecord) => mayBeReplayed({ status, reason: failure })
 
 function refusal(send: SendRecord): PageError {
-  if (wasCanceled(send)) return new PageError(409, 'It was canceled. Send a new message instead.')
+  if (wasCanceled({ status: send.status, reason: send.failure }))
+    return new PageError(409, 'It was canceled. Send a new message instead.')
   switch (send.status) {
     case 'sent':
       return new PageError(409, 'It was sent: a replay would send it twice. Send a new message instead.')

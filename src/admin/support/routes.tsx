@@ -50,14 +50,14 @@ export function support(runtime: AdminRuntime): AdminApp {
     if (requestId !== undefined && requestId !== given) return c.redirect(`/support/${requestId}`, 303)
     const found = requestId === undefined ? undefined : await findExplanation(db, requestId)
     const context = found && (await findSendContext(db, found.send.requestId, settings.SUPPORT_SHOW_CONTENT))
-    if (!found || !context) return await find(c, given)
+    const same = context && (await sameContentNear(db, found.send, context.accountId))
+    if (!same) return await find(c, given)
     const timeline = buildTimeline(found.send, found.events, contactsFor(c.get('person'), settings))
     // It has a line to copy for the customer.
     const explanation = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
     const updates = c.req.query('updates') !== 'off'
     const refresh = explanation.tone === 'waiting' && updates ? refreshSeconds : undefined
     const { channel, channels } = found.facts
-    const same = await sameContentNear(db, found.send, context.accountId)
     const showsContent = settings.SUPPORT_SHOW_CONTENT
     return c.html(
       <SendPage

@@ -1,7 +1,9 @@
 import type { Child } from 'hono/jsx'
+import type { SameContent } from '../../../db/sends/same-content.ts'
 import type { SendContext } from '../../../db/sends/send-context.ts'
 import { erasedContactValue } from '../../core/contact.ts'
 import type { SendFacts } from '../../core/explanation/explain.ts'
+import { apiKeyWords, idempotencyKeyWords } from '../../core/posted-by.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { Moment } from '../inline-elements.tsx'
 
@@ -10,10 +12,11 @@ interface SendDetailsProps {
   channel: SendFacts['channel']
   channels: SendFacts['channels']
   context: SendContext
+  same: SameContent
 }
 
 /** The facts of a send, beside its timeline. */
-export function SendDetails({ timeline, channel, channels, context }: SendDetailsProps) {
+export function SendDetails({ timeline, channel, channels, context, same: { itself } }: SendDetailsProps) {
   const posted = timeline.sentThrough === null ? channel : (channels[0] ?? channel)
   const { conversation } = context
   const closing = timeline.events.find(({ event }) => event === 'conversation_closed')
@@ -45,6 +48,10 @@ export function SendDetails({ timeline, channel, channels, context }: SendDetail
             </a>
           </Fact>
         )}
+        <Fact name="API key">
+          {apiKeyWords(itself)} {itself.apiKeyPrefix !== null && <span class="id">{itself.apiKeyId}</span>}
+        </Fact>
+        <Fact name="Idempotency-Key">{idempotencyKeyWords(itself)}</Fact>
         {timeline.sendAt !== null && (
           <Fact name="Scheduled for">
             <Moment at={timeline.sendAt} />

@@ -4,8 +4,8 @@ import {
   type Advice,
   type Explanation,
   type ExplanationEntry,
+  mayBeReplayed,
   type SendFacts,
-  wasCanceled,
 } from '../../core/explanation/explain.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { Moment, State, stateWords } from '../inline-elements.tsx'
@@ -31,8 +31,7 @@ interface SendPageProps {
 export function SendPage(props: SendPageProps) {
   const { timeline, explanation, channel, refreshSeconds } = props
   const { requestId, status } = timeline
-  const canBeReplayed =
-    (status === 'failed' || status === 'uncertain') && !wasCanceled(timeline) && channel.deletedAt === null
+  const canBeReplayed = mayBeReplayed(timeline) && channel.deletedAt === null
   return (
     <Layout title={`${status} ${requestId}`} at="/support" refreshSeconds={refreshSeconds}>
       <FindBox />

@@ -1,4 +1,5 @@
-import type { KeyedSend, SameContent } from '../../../db/sends/same-content.ts'
+import type { SameContent } from '../../../db/sends/same-content.ts'
+import { apiKeyWords, idempotencyKeyWords } from '../../core/posted-by.ts'
 import { Moment, State } from '../inline-elements.tsx'
 
 /** Which other sends to the contact have the same content, and what is known of how each was posted. */
@@ -19,6 +20,7 @@ export function SentTwice({ same: { sends, isAll }, requestId }: { same: SameCon
             <tr>
               <th scope="col">Accepted</th>
               <th scope="col">State</th>
+              <th scope="col">API key</th>
               <th scope="col">Idempotency-Key</th>
               <th scope="col">requestId</th>
             </tr>
@@ -32,7 +34,8 @@ export function SentTwice({ same: { sends, isAll }, requestId }: { same: SameCon
                 <td>
                   <State status={send.status} />
                 </td>
-                <td>{keyWords(send)}</td>
+                <td>{apiKeyWords(send)}</td>
+                <td>{idempotencyKeyWords(send)}</td>
                 <td class="id">
                   {send.requestId === requestId ? (
                     'this one'
@@ -47,14 +50,8 @@ export function SentTwice({ same: { sends, isAll }, requestId }: { same: SameCon
       </div>
       <p class="muted">
         A repeat with the same Idempotency-Key makes no second send: the client posted these with several
-        keys, without one, or in one batch. Of a key only a hash is kept. Which API key posted a send is not
-        stored.
+        keys, without one, or in one batch. Of an Idempotency-Key only a hash is kept.
       </p>
     </section>
   )
-}
-
-function keyWords({ keyHash, isKeyKept }: KeyedSend): string {
-  if (keyHash !== null) return `yes, with the hash ${keyHash}…`
-  return isKeyKept ? 'none' : 'no longer known: kept for 24 hours'
 }

@@ -16,7 +16,7 @@ import { type Contacts, contactsFor, showContact } from '../masking.ts'
 import { allow } from '../people/allow.ts'
 import { streamOf } from '../sends/csv.ts'
 import { fieldsOf } from '../support/form-fields.ts'
-import { importLimit } from './import-limit.ts'
+import { importLimit, limitedText } from './import-limit.ts'
 import { ImportedPage, PreviewPage } from './import-pages.tsx'
 import { AskPage, SuppressionsPage } from './suppressions-page.tsx'
 
@@ -80,7 +80,7 @@ function handlers({ db, settings, log }: AdminRuntime) {
     const account = await accountOf(typeof fields.accountId === 'string' ? fields.accountId : '')
     const text = await textOf(fields.file ?? fields.csv)
     const isChannel = (id: string) => account.channels.some((channel) => channel.id === id)
-    const lines = () => text.split(/\r\n|\r|\n/).map((line, index): [number, string] => [index + 1, line])
+    const lines = () => text.split('\n').map((line, index): [number, string] => [index + 1, line])
     const checked = await checkCsv(lines(), isChannel)
     if ('faults' in checked) return c.html(<PreviewPage {...{ account, text, ...checked }} />, 400)
     const fault = (number: number): never => {
@@ -103,7 +103,7 @@ function handlers({ db, settings, log }: AdminRuntime) {
         details: { imported, alreadyThere: entries - imported },
       }),
     )
-    log.info({ event: 'suppressions_imported', accountId, added, entries, by: 'support page' })
+    log.info({ event: 'suppressions_imported', accountId, added, entries, by: c.get('person').name })
     return c.html(<ImportedPage {...{ account, entries, added }} />)
   }
 
@@ -113,7 +113,7 @@ function handlers({ db, settings, log }: AdminRuntime) {
 /** Of an uploaded file, or of the field of the preview's form. */
 async function textOf(field: unknown): Promise<string> {
   const text = field instanceof File ? await field.text() : field
-  if (typeof text === 'string') return text
+  if (typeof text === 'string') return limitedText(text)
   throw new PageError(400, 'Choose a file.')
 }
 

@@ -84,6 +84,7 @@ export function rowOf(
     requestId,
     accountId: caller.accountId,
     channelId: channel.channelId,
+    apiKeyId: caller.keyId,
     ordering: channel.ordering,
     expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
     idempotency,

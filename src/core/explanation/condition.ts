@@ -187,11 +187,15 @@ export function mayHaveGotThrough(events: readonly TimelineEvent[]): boolean {
   return inDoubt.size > 0
 }
 
+type HowItEnded = Pick<Timeline, 'status' | 'reason'>
+
 /** Whether the send was canceled, so that it can't be sent again. */
-export function wasCanceled({ status, events }: Timeline): boolean {
-  const reason = status === 'failed' || status === 'uncertain' ? lastOf(events, status)?.reason : undefined
-  return status === 'canceled' || ownReasonOf(reason ?? '') === 'canceledInDoubt'
-}
+export const wasCanceled = ({ status, reason }: HowItEnded): boolean =>
+  status === 'canceled' || ownReasonOf(reason ?? '') === 'canceledInDoubt'
+
+/** Whether a send that has ended may be sent again, by its state. */
+export const mayBeReplayed = (ended: HowItEnded): boolean =>
+  (ended.status === 'failed' || ended.status === 'uncertain') && !wasCanceled(ended)
 
 /** Whether the send was erased with its contact, so that it can't be sent again. */
 export const isErased = ({ events }: Timeline) => events.some(({ event }) => event === 'erased')

@@ -1,0 +1,26 @@
+/** What is known of how a send was posted. */
+export interface PostedBy {
+  /** Null if it was accepted before API keys were recorded. */
+  apiKeyId: string | null
+  /** How the key is shown; null if it is no longer there. */
+  apiKeyPrefix: string | null
+  /** The beginning of the hash of its Idempotency-Key; null if it has none. */
+  idempotencyHash: string | null
+  /** Whether the Idempotency-Key is that of a batch. */
+  isBatch: boolean
+  /** Whether its Idempotency-Key, if it had one, would still be there. */
+  isIdempotencyKept: boolean
+}
+
+/** By which API key a send came, in words. */
+export function apiKeyWords({ apiKeyId, apiKeyPrefix }: PostedBy): string {
+  if (apiKeyId === null) return 'not recorded: an earlier release accepted the send'
+  return apiKeyPrefix === null ? `${apiKeyId}, which is no longer there` : `${apiKeyPrefix}…`
+}
+
+/** With which Idempotency-Key a send came, in words. */
+export function idempotencyKeyWords({ idempotencyHash, isBatch, isIdempotencyKept }: PostedBy): string {
+  if (idempotencyHash !== null)
+    return `${isBatch ? 'of its batch' : 'yes'}, with the hash ${idempotencyHash}…`
+  return isIdempotencyKept ? 'none' : 'no longer known: kept for 24 hours'
+}
