@@ -22,6 +22,8 @@ const inOneProcess = { isolate: false }
 const together = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 /** Most start processes and wait, for leases to lapse or servers to come back: two keep two cores busy. */
 const inPairs = { maxWorkers: 2, sequence: { groupOrder: 1 } }
+/** Whatever a test asks the API. */
+const documented = { setupFiles: 'tests/support/answers-as-documented.ts' }
 const stores = 'tests/support/global-setup.ts'
 const withBuild = ['tests/support/build.ts', stores]
 /** Pipelines whose file takes over 6 s on two cores. */
@@ -51,6 +53,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'pipelines',
+          ...documented,
           include: ['tests/**/*.test.ts'],
           exclude: ['tests/{rules,system}/**', slow],
           globalSetup: stores,
@@ -62,6 +65,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'slow',
+          ...documented,
           include: [slow],
           globalSetup: stores,
           ...inOneProcess,
@@ -72,6 +76,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'processes',
+          ...documented,
           include: ['tests/system/**/*.test.ts'],
           exclude: [faults, onCluster, ...alone],
           globalSetup: withBuild,

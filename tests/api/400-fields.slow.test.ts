@@ -1,7 +1,8 @@
 import { eq } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
-import { type Answer, buildAccount, post, request, textBody } from '../support/builders.ts'
+import type { Answer } from '../support/answer.ts'
+import { buildAccount, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectFault } from '../support/expect-error.ts'
 import { serviceOfFile } from '../support/service.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Account, type Answer, buildAccount, post, request, textBody } from '../support/builders.ts'
+import type { Answer } from '../support/answer.ts'
+import { type Account, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectFault, expectNothingAccepted } from '../support/expect-error.ts'
 import { serviceOfFile } from '../support/service.ts'
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Answer, buildAccount, post, textBody } from '../support/builders.ts'
+import type { Answer } from '../support/answer.ts'
+import { buildAccount, post, textBody } from '../support/builders.ts'
 import { expectError, holdings } from '../support/expect-error.ts'
 import { rawRequest } from '../support/raw-http.ts'
 import { serviceOfFile } from '../support/service.ts'

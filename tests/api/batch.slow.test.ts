@@ -3,10 +3,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { media } from '../../db/schema.ts'
+import type { Answer } from '../support/answer.ts'
 import { namesOf, timelineOf } from '../support/attempts.ts'
 import {
   type Account,
-  type Answer,
   buildAccount,
   buildChannel,
   buildKey,

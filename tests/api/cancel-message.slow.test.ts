@@ -8,6 +8,7 @@ import { replaySends } from '../../db/sends/replay-sets.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { openProviders } from '../../workers/providers/index.ts'
+import type { Answer } from '../support/answer.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -18,7 +19,7 @@ import {
   rowOf,
   timelineOf,
 } from '../support/attempts.ts'
-import { type Answer, accept, buildAccount, buildChannel, buildKey, textBody } from '../support/builders.ts'
+import { accept, buildAccount, buildChannel, buildKey, textBody } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { deliverAs } from '../support/deliver-as.ts'
 import { expectError } from '../support/expect-error.ts'

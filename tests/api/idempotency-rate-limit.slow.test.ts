@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, type Answer, buildAccount, post, sameBody } from '../support/builders.ts'
+import type { Answer } from '../support/answer.ts'
+import { type Account, buildAccount, post, sameBody } from '../support/builders.ts'
 import { expectError, inTime } from '../support/expect-error.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import {

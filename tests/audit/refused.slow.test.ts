@@ -7,15 +7,8 @@ import { permissions } from '../../src/core/api-key.ts'
 import { fieldNames, oddName, parameterNames } from '../../src/core/field-names.ts'
 import { newId } from '../../src/core/new-id.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
-import {
-  type Account,
-  type Answer,
-  buildAccount,
-  buildKey,
-  post,
-  request,
-  textBody,
-} from '../support/builders.ts'
+import type { Answer } from '../support/answer.ts'
+import { type Account, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
 import { samples } from '../support/media-samples.ts'
 import { getPage } from '../support/pages.ts'
 import { startTestService, type TestService } from '../support/service.ts'

@@ -6,11 +6,11 @@ import { channels, permits, templates } from '../../db/schema.ts'
 import { readBacklog } from '../../db/sends/backlog.ts'
 import { newKey, postKeyed } from '../api/keyed.ts'
 import { startTestAdmin } from '../support/admin.ts'
+import type { Answer } from '../support/answer.ts'
 import { beginAttempt, endAttempt, received, timelineOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
 import {
   type Account,
-  type Answer,
   accept,
   buildAccount,
   newContact,

@@ -5,9 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { guideNames } from '../../src/api/docs/guide.ts'
+import { permissions } from '../../src/core/api-key.ts'
 import { freePort } from '../../src/dev/embedded/free-port.ts'
 import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
+import { inSeconds } from '../support/later.ts'
+import { faultBy } from '../support/openapi.ts'
 import { soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -202,4 +206,60 @@ describe.each(scripts)('in $label', (language) => {
     ])
       expect((await post(headers)).status).toBe(401)
   })
+})
+
+const blocksOf = (language: string) =>
+  guideNames.flatMap((guide) => samplesIn(guide, language).map((code) => ({ guide, code })))
+
+describe('in every guide', () => {
+  let owner: Account
+  beforeAll(async () => {
+    owner = await buildAccount(service, { permissions: [...permissions] })
+  })
+
+  /** A sample's dates are to come. */
+  const later = (code: string) => code.replaceAll(/2026-12-24T[\d:+]+/g, inSeconds(3600))
+
+  test.each(blocksOf('sh'))('$guide: the commands succeed: $code', async ({ code }) => {
+    const body = { ...textBody(), reference: 'appointment-4711', sendAt: inSeconds(600) }
+    const REQUEST_ID = await accept(service, owner, body)
+    const headers = { Authorization: `Bearer ${owner.apiKey}`, 'Content-Type': 'application/json' }
+    const { body: entry } = await request(service, '/v1/suppressions', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ contact: { value: 'ben@example.com' } }),
+    })
+    const keys = { API_KEY: owner.apiKey, CHANNEL_ID: owner.channelId }
+    // What the reader fills in is filled in here.
+    const own = later(code)
+      .replace(/^export .*…$/m, '')
+      .replaceAll('curl -sS', 'curl -sS --fail-with-body')
+    const bash = languages.find(({ language }) => language === 'sh') as Language
+    const more = { ...keys, REQUEST_ID, SUPPRESSION_ID: entry.suppressionId }
+    await outputOf(bash, `set -e\n${own}`, service.url, more)
+  })
+
+  test.each(blocksOf('json'))(
+    '$guide: the JSON is accepted, or is as documented: $code',
+    async ({ code }) => {
+      const value = JSON.parse(later(code))
+      if ('channelId' in value) {
+        await accept(service, owner, { ...value, channelId: undefined })
+        return
+      }
+      const [, schema = ''] =
+        [
+          ['data', 'SendChange'],
+          ['statusCode', 'Error'],
+          ['requestId', 'Accepted'],
+        ].find(([field = '']) => field in value) ?? []
+      expect(faultBy(schema, value)).toBeUndefined()
+    },
+  )
+})
+
+test('a guide has samples only in the languages that are tried here, and a client that another test compiles', () => {
+  const pages = guideNames.map((guide) => readFileSync(`docs/client/${guide}.md`, 'utf8'))
+  const used = new Set([...pages.join('\n').matchAll(/^```(\w+)\n/gm)].map(([, language]) => language))
+  expect([...used].sort()).toEqual(['js', 'json', 'py', 'sh', 'ts'])
 })

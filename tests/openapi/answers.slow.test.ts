@@ -16,9 +16,9 @@ import { permissions } from '../../src/core/api-key.ts'
 import { maxEndpointsOfAccount } from '../../src/core/callback.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { Readiness } from '../../src/platform/readiness.ts'
+import type { Answer } from '../support/answer.ts'
 import {
   type Account,
-  type Answer,
   accept,
   buildAccount,
   buildKey,

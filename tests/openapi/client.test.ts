@@ -10,9 +10,11 @@ const folder = new URL('./client/', import.meta.url)
 
 const howTo = 'docs/how-to/use-a-typed-client.md'
 
+const codeOf = (page: string) => [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code)
+
 /** The client of the how-to, and in a function the example that uses it. */
 function programOf(page: string): string {
-  const [client = '', use = ''] = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  const [client = '', use = ''] = codeOf(page)
   return `${client}\nexport async function use(baseUrl: string, apiKey: string, channelId: string) {\n${use}}\n`
 }
 
@@ -23,6 +25,8 @@ beforeAll(async () => {
   service = await startTestService()
   account = await buildAccount(service)
   await writeFile(new URL('documented.ts', folder), programOf(await readFile(howTo, 'utf8')))
+  const [guide = ''] = codeOf(await readFile('docs/client/typed-clients.md', 'utf8'))
+  await writeFile(new URL('guide.ts', folder), guide)
   // As the how-to says: npx openapi-typescript $BASE_URL/openapi.json -o api.ts
   const generator = [
     '--import',
@@ -67,7 +71,7 @@ test('the how-to and this test use the same versions of openapi-typescript and o
   }
 })
 
-test('a client generated from the document, and that of the how-to, compile with valid bodies, and not with invalid ones', async () => {
+test('a client generated from the document, and those of the how-to and the guide, compile with valid bodies, and not with invalid ones', async () => {
   const compiled = await run('node_modules/.bin/tsc', [
     '-p',
     'tests/openapi/client',
@@ -109,4 +113,16 @@ test('it returns the error of a refused request', async () => {
   const { data, error } = await refused()
   expect(data).toBeUndefined()
   expect(error).toMatchObject({ statusCode: 404, message: 'Channel not found' })
+})
+
+test('that of the guide sends', async () => {
+  const guide = new URL('guide.ts', folder)
+  const code = await readFile(guide, 'utf8')
+  await writeFile(guide, code.replace('http://127.0.0.1:3000', service.url))
+  const env = { ...process.env, API_KEY: account.apiKey, CHANNEL_ID: account.channelId }
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', guide.pathname], { env })
+  const { status } = await fetch(`${service.url}/v1/messages/${stdout.trim()}`, {
+    headers: { Authorization: `Bearer ${account.apiKey}` },
+  })
+  expect(status).toBe(200)
 })

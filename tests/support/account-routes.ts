@@ -1,4 +1,5 @@
-import { type Account, type Answer, type Api, request } from './builders.ts'
+import type { Answer } from './answer.ts'
+import { type Account, type Api, request } from './builders.ts'
 import { validateAnswer } from './openapi.ts'
 
 /** Asks a route of what an account has, and holds the answer against the document. */

@@ -8,6 +8,7 @@ import type { OnUncertain } from '../../src/core/outcome.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import type { Settings } from '../../src/platform/settings.ts'
 import type { Runtime } from '../../src/runtime.ts'
+import type { Answer } from './answer.ts'
 import { timed } from './standstill.ts'
 import { eventually } from './wait.ts'
 import { webhookSecret } from './webhook-receiver.ts'
@@ -117,13 +118,6 @@ export async function accept(
     if (status !== 202 && !isLate) throw new Error(`Not accepted: ${JSON.stringify(answer)}`)
     return status === 202 && answer.requestId
   })
-}
-
-export interface Answer {
-  status: number
-  headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every form
-  body: any
 }
 
 /** Posts a send to the channel in the path; a body that is no object goes as it is. */

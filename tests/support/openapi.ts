@@ -37,14 +37,18 @@ export function faultBy(schemaName: string, value: unknown): string | undefined 
   return validate(value) ? undefined : ajv.errorsText(validate.errors)
 }
 
+interface Operation {
+  responses: Partial<Record<number, DocumentedAnswer>>
+}
+
 interface DocumentedAnswer {
   headers: Record<string, unknown>
   content?: Record<string, { schema?: { $ref?: string } }>
 }
 
 /**
- * Holds an answer against the document: its status is one that the route has, its body is of the form given for it, it
- * bears the headers that it has to, and no other of those that the document knows.
+ * Holds an answer against the document: its status is one that the route has, its body is of the type and form given for
+ * it, it bears the headers that it has to, and no other of those that the document knows.
  *
  * @param path as it was called, e.g. `/v1/messages/4711`.
  * @param body parsed; undefined where there is none.
@@ -55,21 +59,33 @@ export function validateAnswer(
   path: string,
   status: number,
   body: unknown,
-  headers?: Headers,
-) {
+  headers: Headers,
+): void {
   const what = `${method} ${path} ${status}`
   const documented = documentedAnswer(method, path, status)
   if (!documented) throw new Error(`${what}: not in the document`)
-  if (headers) checkHeaders(what, documented, headers)
+  checkHeaders(what, documented, headers)
   if (method === 'HEAD') return
-  const schema = documented.content?.['application/json']?.schema?.$ref?.split('/').at(-1)
+  const fault = faultOfBody(documented, status, body, headers.get('Content-Type'))
+  if (fault !== undefined) throw new Error(`${what}: ${fault}`)
+}
+
+function faultOfBody(
+  { content }: DocumentedAnswer,
+  status: number,
+  body: unknown,
+  type: string | null,
+): string | undefined {
+  if (!content) return (body ?? '') === '' ? undefined : 'bears a body'
+  const [form = ''] = (type ?? '').split(';')
+  const documented = content[form] ?? content['*/*']
+  if (!documented) return `is of type ${type}`
+  const schema = documented.schema?.$ref?.split('/').at(-1)
   if (schema === undefined) return
-  const fault = faultBy(schema, body)
-  if (fault) throw new Error(`${what}: ${fault}`)
   const { statusCode, error } = body as { statusCode?: number; error?: string }
-  if (schema === 'Error' && (statusCode !== status || error !== STATUS_CODES[status])) {
-    throw new Error(`${what}: the body says ${statusCode} ${error}`)
-  }
+  if (schema === 'Error' && (statusCode !== status || error !== STATUS_CODES[status]))
+    return `the body says ${statusCode} ${error}`
+  return faultBy(schema, body)
 }
 
 const pathForms = Object.keys(document.paths).map((template) => ({
@@ -89,12 +105,17 @@ function pathnameOf(path: string): string {
 /** Outside the document's paths there is only what every path may answer. */
 function documentedAnswer(method: string, path: string, status: number): DocumentedAnswer | undefined {
   const pathname = pathnameOf(path)
-  const template = pathForms.find(({ form }) => form.test(pathname))?.template
-  const operations = (template && document.paths[template]) || {}
-  const name = method.toLowerCase() as keyof typeof operations
-  const operation = operations[name] ?? (name === 'head' ? operations.get : undefined)
+  const matching = pathForms.filter(({ form }) => form.test(pathname))
+  const operations = matching.map(
+    ({ template }): Partial<Record<string, Operation>> => document.paths[template] ?? {},
+  )
+  const name = method.toLowerCase()
+  // `cancel` is a path of its own, and by other methods an id of none.
+  const operation = operations
+    .map((each) => each[name] ?? (name === 'head' ? each.get : undefined))
+    .find(Boolean)
   if (operation) return operation.responses[status]
-  const [any] = Object.values(operations)
+  const [any] = operations.flatMap((each) => Object.values(each))
   const elsewhere = document.paths['/v1/messages/{requestId}']?.get
   if (any) return status === 405 || status === 400 ? any.responses[status] : undefined
   return status === 404 || status === 400 ? elsewhere?.responses[status] : undefined

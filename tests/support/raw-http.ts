@@ -1,7 +1,6 @@
 import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
-import type { Answer } from './builders.ts'
-import type { TestService } from './service.ts'
+import { type Answer, answersIn, parse } from './answer.ts'
 
 interface RawRequest {
   method?: string
@@ -14,7 +13,7 @@ interface RawRequest {
 }
 
 /** A request that `fetch` would not make: chunked, with any headers, or without its end. */
-export function rawRequest(service: TestService, raw: RawRequest): Promise<Answer> {
+export function rawRequest(service: { url: string }, raw: RawRequest): Promise<Answer> {
   const { method = 'POST', path, headers = {}, chunks = [], keepOpen = false } = raw
   return new Promise((resolve, reject) => {
     let answered = false
@@ -49,7 +48,7 @@ export function rawRequest(service: TestService, raw: RawRequest): Promise<Answe
 }
 
 /** Bytes on the wire, HTTP or not; the server's answer up to the end of the connection. */
-export function rawBytes(service: TestService, bytes: string): Promise<Answer> {
+export function rawBytes(service: { url: string }, bytes: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(service.url).port), '127.0.0.1', () => socket.write(bytes))
     const parts: Buffer[] = []
@@ -60,31 +59,4 @@ export function rawBytes(service: TestService, bytes: string): Promise<Answer> {
       resolve(answer ?? { status: Number.NaN, headers: new Headers(), body: '' })
     })
   })
-}
-
-/** All answers that came on one connection, one after the other, each with its length. */
-export function answersIn(bytes: Buffer): Answer[] {
-  const answers: Answer[] = []
-  for (let rest = bytes.toString('latin1'); rest.includes('\r\n\r\n'); ) {
-    const [head = ''] = rest.split('\r\n\r\n', 1)
-    const [statusLine = '', ...lines] = head.split('\r\n')
-    const headers = new Headers(lines.map((line) => line.split(': ', 2) as [string, string]))
-    const bodyAt = head.length + 4
-    const end = bodyAt + Number(headers.get('Content-Length'))
-    answers.push({
-      status: Number(statusLine.split(' ')[1]),
-      headers,
-      body: parse(rest.slice(bodyAt, end)),
-    })
-    rest = rest.slice(end)
-  }
-  return answers
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }

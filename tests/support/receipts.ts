@@ -2,7 +2,8 @@ import type { ReceiptRow } from '../../db/receipts.ts'
 import type { ReceiptKind } from '../../src/core/receipt.ts'
 import type { Report } from '../../src/dev/emulators/reports.ts'
 import { statusReport } from '../../src/dev/emulators/whatsapp-reports.ts'
-import type { Answer, Api } from './builders.ts'
+import type { Answer } from './answer.ts'
+import type { Api } from './builders.ts'
 import type { TestService } from './service.ts'
 
 export const whatsAppConfig = {

@@ -20,6 +20,7 @@ import { closeShards, type Shard } from '../../src/queue/shard.ts'
 import { openRuntime, type Runtime } from '../../src/runtime.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { type WorkerTimes, workerTimes } from '../../workers/worker-times.ts'
+import { watchAnswers } from './answers-seen.ts'
 import { emptyStores, noteObjects } from './empty-stores.ts'
 import { IdleServices } from './idle-services.ts'
 import { freshStores, type Stores } from './stores.ts'
@@ -156,6 +157,7 @@ async function startOwn(
     { host: read.HOST, port: read.PORT },
     timeouts,
   )
+  watchAnswers(server)
   const stops: (() => Promise<void>)[] = []
   const stopWorkers = async () => {
     await Promise.all(stops.splice(0).map((stop) => stop()))

@@ -44,10 +44,10 @@ export function paths(settings: PathSettings): Paths {
     '/healthz': { get: health('getHealth', 'Whether the process is running', refusalsOfAny('GET', 'HEAD')) },
     '/readyz': { get: health('getReadiness', 'Whether the process takes requests', refusalsOfReadiness()) },
     '/openapi.json': {
-      get: staticContent('getOpenApi', 'This document', 'application/json', { type: 'object' }),
+      get: staticContent('getOpenApi', 'This document', ['application/json'], { type: 'object' }),
     },
     '/docs': {
-      get: staticContent('getDocs', 'The reference, to read and try', 'text/html', { type: 'string' }),
+      get: staticContent('getDocs', 'The reference, to read and try', ['text/html'], { type: 'string' }),
     },
     '/docs/{page}': { get: guide() },
   }
@@ -202,8 +202,12 @@ function health(operationId: string, summary: string, refusals: Refusals): Opera
   }
 }
 
+const guideTypes = ['text/html', 'text/css', 'text/javascript', 'image/svg+xml']
+
 function guide(): Operation {
-  const page = staticContent('getGuide', 'A guide', 'text/html', { type: 'string' })
+  const page = staticContent('getGuide', 'A guide, the search, or a file of these pages', guideTypes, {
+    type: 'string',
+  })
   return {
     ...page,
     parameters: [inPath('page', 'The name of the guide.', guideNames[0])],
@@ -211,7 +215,8 @@ function guide(): Operation {
   }
 }
 
-function staticContent(operationId: string, summary: string, type: string, schema: object): Operation {
+function staticContent(operationId: string, summary: string, types: string[], schema: object): Operation {
+  const content = Object.fromEntries(types.map((type) => [type, { schema }]))
   return {
     operationId,
     tags: ['Documentation'],
@@ -219,7 +224,7 @@ function staticContent(operationId: string, summary: string, type: string, schem
     summary,
     description: 'It has an `ETag`, and needs no API key.',
     responses: {
-      200: { description: 'The content.', headers: headerRefs(['ETag']), content: { [type]: { schema } } },
+      200: { description: 'The content.', headers: headerRefs(['ETag']), content },
       304: { description: 'Unchanged since the `If-None-Match`.', headers: headerRefs(['ETag']) },
       ...refused(refusalsOfAny('GET', 'HEAD')),
     },

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { inArray } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { media, sends } from '../../../db/schema.ts'
+import type { Answer } from '../../support/answer.ts'
 import {
   type Account,
-  type Answer,
   accept,
   buildAccount,
   buildKey,

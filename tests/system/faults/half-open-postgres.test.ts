@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Answer, post, textBody } from '../../support/builders.ts'
+import type { Answer } from '../../support/answer.ts'
+import { post, textBody } from '../../support/builders.ts'
 import { expectSooner, type Span, timed } from '../../support/standstill.ts'
 import { freshStores } from '../../support/stores.ts'
 import { startTcpProxy } from '../../support/tcp-proxy.ts'

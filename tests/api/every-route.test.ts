@@ -1,0 +1,78 @@
+import { sql } from 'drizzle-orm'
+import { expect, test } from 'vitest'
+import { addSuppression } from '../../db/suppression/entries.ts'
+import { permissions } from '../../src/core/api-key.ts'
+import { ask } from '../support/account-routes.ts'
+import { accept, buildAccount, buildKey, newContact, textBody } from '../support/builders.ts'
+import { buildEndpoint } from '../support/endpoints.ts'
+import { expectError } from '../support/expect-error.ts'
+import { inSeconds } from '../support/later.ts'
+import { document } from '../support/openapi.ts'
+import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
+
+const service = await serviceOfFile()
+const { db } = service.runtime
+const owner = await buildAccount(service, { permissions: [...permissions] })
+const other = await buildAccount(service, { permissions: [...permissions] })
+const none = await buildKey(service, owner.accountId, { permissions: [] })
+const revoked = await buildKey(service, owner.accountId, { permissions: [...permissions], revoked: true })
+
+const suppressed = {
+  accountId: owner.accountId,
+  contact: { type: 'phone', value: newContact() },
+  channelId: null,
+} as const
+const ids: Record<string, string> = {
+  channelId: owner.channelId,
+  requestId: await accept(service, owner, { ...textBody(), sendAt: inSeconds(3600) }),
+  endpointId: (await buildEndpoint(service, owner.accountId, 'https://example.com/in')).endpointId,
+  suppressionId: (await addSuppression(db, suppressed, null, testSuppressionKey)).entry.suppressionId,
+}
+
+/** What a route takes whose path has an id. */
+const bodies: Record<string, object> = {
+  'post /v1/channels/{channelId}/messages': textBody(),
+  'patch /v1/messages/{requestId}': { sendAt: inSeconds(60) },
+  'patch /v1/endpoints/{endpointId}': { url: 'https://example.com/other' },
+  'post /v1/endpoints/{endpointId}/resend': { since: '1h' },
+}
+
+const routes = Object.entries(document.paths).flatMap(([template, operations]) =>
+  Object.entries(operations)
+    .filter(([, { security = [] }]) => security.length > 0)
+    .map(([method]) => ({
+      route: `${method} ${template}`,
+      method: method.toUpperCase(),
+      path: template.replace(/\{(\w+)\}/, (_, name) => ids[name] ?? `an id for ${name} is missing here`),
+    })),
+)
+const ofOneThing = routes.filter(({ route }) => route.includes('{'))
+
+/** All that a route could change, whatever its account. */
+async function everything(): Promise<unknown> {
+  const tables = ['sends', 'scheduled_sends', 'endpoints', 'callbacks', 'suppressions', 'channels', 'audit']
+  const read = tables.map((table) => db.execute(sql.raw(`select * from ${table} order by 1`)))
+  return (await Promise.all(read)).map(({ rows }) => rows)
+}
+
+test('every route under /v1 wants a key', () => {
+  const open = Object.keys(document.paths).filter(
+    (template) => template.startsWith('/v1/') && !routes.some(({ route }) => route.endsWith(` ${template}`)),
+  )
+  expect(open).toEqual([])
+})
+
+test.each(routes)('$route is a 401 for a revoked key, a 403 for one without permissions', async (given) => {
+  const { method, path, route } = given
+  const before = await everything()
+  expectError(await ask(service, revoked, method, path, bodies[route]), 401)
+  expectError(await ask(service, none, method, path, bodies[route]), 403)
+  expect(await everything()).toEqual(before)
+})
+
+test.each(ofOneThing)('$route is a 404 for another account, which changes nothing', async (given) => {
+  const { method, path, route } = given
+  const before = await everything()
+  expectError(await ask(service, other, method, path, bodies[route]), 404)
+  expect(await everything()).toEqual(before)
+})

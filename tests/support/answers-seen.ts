@@ -1,0 +1,60 @@
+import type { OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Answer, answersIn, parse } from './answer.ts'
+
+export interface SeenAnswer extends Answer {
+  method: string
+  /** As it was called. */
+  path: string
+}
+
+/** All that the APIs of this process have answered, until a test's end holds it against the document. */
+export const answersSeen: SeenAnswer[] = []
+
+/** Adds each answer of the server to `answersSeen`, before its client has it. */
+export function watchAnswers(server: Server): void {
+  server.prependListener('request', ({ method = '', url: path = '' }, response) =>
+    onAnswer(response, (answer) => answersSeen.push({ method, path, ...answer })),
+  )
+  for (const event of ['clientError', 'connect'])
+    server.prependListener(event, (_cause, socket: Socket) => watchRefusal(socket))
+}
+
+function onAnswer(response: ServerResponse, add: (answer: Answer) => void): void {
+  const { writeHead, write, end } = response
+  const headers: OutgoingHttpHeaders = {}
+  const parts: Buffer[] = []
+  const keep = ([part]: unknown[]) => {
+    if (typeof part === 'string' || part instanceof Uint8Array) parts.push(Buffer.from(part))
+  }
+  response.writeHead = (...given: unknown[]) => {
+    Object.assign(headers, given.at(-1))
+    return writeHead.apply(response, given as Parameters<typeof writeHead>)
+  }
+  response.write = (...given: unknown[]) => {
+    keep(given)
+    return write.apply(response, given as Parameters<typeof write>)
+  }
+  response.end = (...given: unknown[]) => {
+    if (!response.writableEnded) {
+      keep(given)
+      const all = Object.entries({ ...response.getHeaders(), ...headers })
+      add({
+        status: response.statusCode,
+        headers: new Headers(all.map(([name, value]) => [name, String(value)] as [string, string])),
+        body: parse(Buffer.concat(parts).toString()),
+      })
+    }
+    return end.apply(response, given as Parameters<typeof end>)
+  }
+}
+
+/** What isn't HTTP is answered without a response object, and has no path. */
+function watchRefusal(socket: Socket): void {
+  const { end } = socket
+  socket.end = (...given: unknown[]) => {
+    for (const answer of answersIn(Buffer.from(String(given[0] ?? ''))))
+      answersSeen.push({ method: 'GET', path: '*', ...answer })
+    return end.apply(socket, given as Parameters<typeof end>)
+  }
+}
