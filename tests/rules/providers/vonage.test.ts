@@ -1,3 +1,5 @@
+import { generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MediaType, Message } from '../../../src/core/message.ts'
 import { vonage as rules, type VonageConfig } from '../../../src/core/providers/vonage.ts'
@@ -289,9 +291,9 @@ describe('an application', () => {
   })
 
   test('with another private key is refused', async () => {
-    const other = await openVonageEmulator()
-    const { outcome } = await send({}, { ...byApplication(), privateKey: other.application.privateKey })
-    await other.stop()
+    const other = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
+    const privateKey = other.privateKey.export({ type: 'pkcs8', format: 'pem' })
+    const { outcome } = await send({}, { ...byApplication(), privateKey })
     expect(outcome).toMatchObject({
       outcome: 'channel_refused',
       fault: 'sender',
