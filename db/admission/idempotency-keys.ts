@@ -13,6 +13,16 @@ export const firstsOfBatches = (requestIds: readonly string[]) => ({
   latest: requestIds.map((id) => firstIdAt(madeAtMs(id) + batchWithinMs)),
 })
 
+/**
+ * The time of a send's Idempotency-Key: that of its accept or, if it was scheduled, the time that it was accepted for. What a
+ * client moved it to later is not in it. @param send the alias of a row of sends or scheduled_sends.
+ */
+export const timeOfKey = (send: string) => `
+  greatest(${send}.accepted_at, coalesce(
+    (select (e.fields->>'sendAt')::timestamptz from send_events e
+     where e.request_id = ${send}.request_id and e.event = 'scheduled' order by e.at limit 1),
+    ${send}.send_at))`
+
 /** A stored Idempotency-Key and its send. */
 export interface KeptKey {
   /** In hex, like the fingerprint. */

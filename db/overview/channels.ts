@@ -1,5 +1,7 @@
+import type { FallbackCause } from '../../src/core/fallback.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { ShownConfig } from '../../src/core/shown-config.ts'
+import type { AutoCause } from '../../src/core/suppression.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
 import { type Counts, countsOfEach, hoursGiven, sumsOf } from '../counters/read.ts'
@@ -177,6 +179,13 @@ export interface ChannelFacts {
   createdAt: Date
   shownConfig: ShownConfig | null
   templates: string[]
+  /** Null for all. */
+  autoSuppress: AutoCause[] | null
+  fallbackChannelId: string | null
+  fallbackOn: FallbackCause[] | null
+  fallbackWithinSeconds: number | null
+  /** The channels whose sends go on by this one. */
+  fallsBackHere: { channelId: string; name: string }[]
   /** The other channels of its provider, of all accounts. */
   ofProvider: { channels: number; failing: number; since: Date | null }
 }
@@ -192,6 +201,11 @@ const factsStatement = prepared<ChannelFacts>(
            c.expects_receipts as "expectsReceipts", c.receipt_at as "receiptAt", c.created_at as "createdAt",
            c.shown_config as "shownConfig",
            array(select name from templates t where t.channel_id = c.id order by name limit ${maxTemplates}) as templates,
+           c.auto_suppress as "autoSuppress", c.fallback_channel_id as "fallbackChannelId",
+           c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
+           (select coalesce(json_agg(json_build_object('channelId', f.id, 'name', f.name) order by f.name), '[]')
+            from channels f
+            where f.account_id = c.account_id and f.fallback_channel_id = c.id and f.deleted_at is null) as "fallsBackHere",
            (select json_build_object('channels', count(*), 'failing', count(o.breaker_open_until),
                                      'since', min(coalesce(o.breaker_opened_at, o.breaker_open_until))
                                                 filter (where o.breaker_open_until is not null))
@@ -204,17 +218,16 @@ export async function readChannelFacts(db: Database, channelId: string): Promise
   return (await factsStatement(db, [channelId]))[0]
 }
 
-/** The outcome of a call that failed, or the end of a send that wasn't sent. */
+/** The outcome of a call that failed. */
 export interface LastFailure {
   requestId: string
   at: Date
-  record: Partial<AttemptRecord> | null
-  failure: string | null
+  record: Partial<AttemptRecord>
 }
 
 /**
- * So many of each kind are looked at. A limit that plans don't know: with it they read an index in its order, instead of all sends that a
- * channel has there, which they underestimate.
+ * So many of each kind are looked at. A subquery hides the limit from the planner, which underestimates how many sends a channel has
+ * there, and would otherwise read and sort all of them.
  */
 const firstLooked = 'limit (select 100)'
 
@@ -222,20 +235,23 @@ const lastFailuresStatement = prepared<LastFailure & { channelId: string }>(
   'last_failures_of_channels',
   'Finds what the providers of channels last answered when a call failed.',
   sqlText`
-    -- Of sends that ended otherwise than sent; and of those that are tried again, among the last in line.
+    -- Of the last sends that failed after a call; and of those that are tried again, among the last in line. The attempts
+    -- before a replay or a fallback don't count: another channel may have made them.
     select c.id as "channelId", last.*
     from unnest($1::uuid[]) c (id) cross join lateral (
-      (select s.request_id as "requestId", s.finished_at as at, s.attempt_record as record, s.failure
-       from sends s where s.channel_id = c.id and s.failure is not null
-       order by s.seq desc ${firstLooked})
+      (select f.request_id as "requestId", f.finished_at as at, f.attempt_record as record
+       from (select s.request_id, s.finished_at, s.attempt_record from sends s
+             where s.channel_id = c.id and s.failure is not null
+             order by s.seq desc ${firstLooked}) f
+       where f.attempt_record is not null)
       union all
-      select w.request_id, e.at, e.fields, null
-      from (select s.request_id, s.attempt from sends s
+      select w.request_id, e.at, e.fields
+      from (select s.request_id, s.attempt > s.attempts_before_replay as is_tried_again from sends s
             where s.channel_id = c.id and s.finished_at is null
             order by s.next_attempt_at desc ${firstLooked}) w
         cross join lateral (
           select e.at, e.fields from send_events e
-          where w.attempt > 0 and e.request_id = w.request_id and e.event = 'attempt_finished'
+          where w.is_tried_again and e.request_id = w.request_id and e.event = 'attempt_finished'
           order by e.at desc limit 1) e
       order by at desc limit 1) last`,
 )

@@ -1,7 +1,7 @@
 import { erasedContactValue } from '../../src/core/contact.ts'
 import type { PostedBy } from '../../src/core/posted-by.ts'
 import type { SendRecord, SendStatus } from '../../src/core/timeline.ts'
-import { firstsOfBatches, idempotencyKeptHours } from '../admission/idempotency-keys.ts'
+import { firstsOfBatches, idempotencyKeptHours, timeOfKey } from '../admission/idempotency-keys.ts'
 import type { Database } from '../client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { listSends } from './list.ts'
@@ -31,34 +31,34 @@ const keyWithinSeconds = 2
 /** A template is registered anew at a fallback. */
 const content = `message #- '{template,definition}'`
 
-/** The time of a key is that of its send, or when that is to be sent. */
 const sameStatement = prepared<PostedSend>(
   'same_content',
   'Finds those of some sends that have the same content as one, with their API keys and Idempotency-Keys.',
   sqlText`
-    -- $1: the sends; $2: the one; $3: since which id the first sends of their
-    -- batches are; $4: until which id.
+    -- $1: the sends; $2: the one; $3, $4: the range of ids in which the first send of
+    -- each send's batch lies.
     with
     compared as materialized (
       select request_id, accepted_at, status, api_key_id,
-             ${content} as message, greatest(accepted_at, send_at) as key_at
+             ${content} as message, send_at
       from sends where ${isGiven('request_id')}
       union all
       select request_id, accepted_at, 'queued', api_key_id,
-             ${content}, greatest(accepted_at, send_at)
+             ${content}, send_at
       from scheduled_sends where ${isGiven('request_id')})
     select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status,
            s.api_key_id as "apiKeyId", a.display_prefix as "apiKeyPrefix",
            left(encode(k.hash, 'hex'), 8) as "idempotencyHash", k.batch is not null as "isBatch",
-           s.key_at > clock_timestamp() - interval '${idempotencyKeptHours} hours' as "isIdempotencyKept"
+           key_at > clock_timestamp() - interval '${idempotencyKeptHours} hours' as "isIdempotencyKept"
     from (
-      select s.* from compared s join compared one on one.request_id = $2 and one.message = s.message
+      select s.* from compared s join compared asked on asked.request_id = $2 and asked.message = s.message
       order by s.request_id <> $2, s.accepted_at desc limit ${maxShown + 1}) s
       left join api_keys a on a.id = s.api_key_id
+      cross join lateral (select ${timeOfKey('s')} as key_at) stored
       left join unnest($1::uuid[], $3::uuid[], $4::uuid[]) as one (id, earliest, latest) on one.id = s.request_id
       left join lateral (
         select hash, batch from idempotency_keys
-        where created_at between s.key_at - interval '${keyWithinSeconds} s' and s.key_at + interval '${keyWithinSeconds} s'
+        where created_at between key_at - interval '${keyWithinSeconds} s' and key_at + interval '${keyWithinSeconds} s'
           and request_id = s.request_id
         union all
         select hash, batch from idempotency_keys

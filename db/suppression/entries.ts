@@ -1,4 +1,4 @@
-import { NIL, v7 as uuidv7 } from 'uuid'
+import { MAX, NIL, v7 as uuidv7 } from 'uuid'
 import type { ContactType } from '../../src/core/contact.ts'
 import type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
 import { entryValues, erasedValue } from '../claim-rule.ts'
@@ -117,8 +117,9 @@ const listStatement = prepared<Suppression>(
     -- $1: the account; $2: after this entry; $3: how many.
     select ${suppressionColumns}
     from suppressions e
-    where e.account_id = $1 and e.id > $2
-    order by e.id limit $3`,
+    -- By the index of accounts: in that of ids, a plan may read the entries of others.
+    where (e.account_id, e.id) > ($1, $2) and (e.account_id, e.id) <= ($1, '${MAX}')
+    order by e.account_id, e.id limit $3`,
 )
 
 /** A page of an account's entries, oldest first. @param after the last entry of the page before. */

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { type Contact, erasedContactValue } from '../../src/core/contact.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { EventField } from '../../src/core/timeline-events.ts'
-import { firstsOfBatches, idempotencyKeptHours } from '../admission/idempotency-keys.ts'
+import { firstsOfBatches, idempotencyKeptHours, timeOfKey } from '../admission/idempotency-keys.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { eventOf } from '../event-sql.ts'
 import { sqlList, sqlText } from '../statement.ts'
@@ -159,9 +159,10 @@ async function forgetFingerprints(db: Database, requestIds: readonly string[]): 
   const { earliest, latest } = firstsOfBatches(requestIds)
   await db.execute(sql`
     with recent as materialized (
-      select request_id, greatest(accepted_at, send_at) as key_at from sends
+      select request_id, key_at
+      from sends s cross join lateral (select ${sql.raw(timeOfKey('s'))} as key_at) stored
       where request_id = any(${idArray(requestIds)})
-        and greatest(accepted_at, send_at) > now() - ${idempotencyKeptHours + 1} * interval '1 hour'),
+        and key_at > now() - ${idempotencyKeptHours + 1} * interval '1 hour'),
     of_batches as materialized (
       select k.hash
       from unnest(${idArray(requestIds)}, ${idArray(earliest)}, ${idArray(latest)}) as one (id, earliest, latest)

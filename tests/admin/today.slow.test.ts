@@ -6,6 +6,7 @@ import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
 import { foldCounts } from '../../db/counters/fold.ts'
 import { openBreaker } from '../../db/delivery/breakers.ts'
 import { recordReceipts } from '../../db/receipts.ts'
+import { addSuppression } from '../../db/suppression/entries.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import {
   type Account,
@@ -19,7 +20,12 @@ import {
 import { buildEndpoint } from '../support/endpoints.ts'
 import { getPage, postForm } from '../support/pages.ts'
 import { buildReceipt } from '../support/receipts.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import {
+  finishedTimeline,
+  startTestService,
+  type TestService,
+  testSuppressionKey,
+} from '../support/service.ts'
 
 const rejected = '+15550100103'
 
@@ -186,6 +192,50 @@ describe('channels', () => {
     const channelId = await buildChannel(service, account.accountId)
     const { html } = await page(`/channels?name=${channelId}`)
     expect(rowOf(html, new RegExp(channelId))['Last failed answer']).toBe('–')
+  })
+
+  test('show which channel they fall back on, which fall back on them, and which contacts they suppress', async () => {
+    const [first, second] = [
+      await buildChannel(service, account.accountId),
+      await buildChannel(service, account.accountId),
+    ]
+    await updateChannel(service.runtime.db, first, {
+      name: 'The first',
+      fallbackChannelId: second,
+      fallbackOn: ['undelivered'],
+      fallbackWithinSeconds: 60,
+      autoSuppress: ['bounce', 'opt_out'],
+    })
+    const of = async (channelId: string) => (await page(`/channels/${channelId}`)).text
+    expect(await of(first)).toContain(
+      `Fallback ${second} , for sends that are undelivered, within 60 s of their accept`,
+    )
+    expect(await of(first)).toContain('Auto-suppress bounce, opt_out')
+    expect(await of(second)).toMatch(
+      /Auto-suppress bounce, complaint, opt_out .*Fallback none Fallback of The first/,
+    )
+  })
+
+  test('show no answer where a send ended without a call, and none that another channel got before a fallback', async () => {
+    const { db } = service.runtime
+    const [first, second] = [
+      await buildChannel(service, account.accountId),
+      await buildChannel(service, account.accountId),
+    ]
+    await updateChannel(db, first, { fallbackChannelId: second })
+    await db.$client.query('update channels set held_at = now() where id = $1', [second])
+    const refused = await accept(service, { ...account, channelId: first }, textBody('Hello', '+15550100103'))
+    await expect
+      .poll(async () => (await page(`/support/${refused}`)).text, { timeout: 20_000 })
+      .toContain('went on by the channel')
+    const contact = { type: 'email', value: 'nothing@example.com' } as const
+    const suppressed = { accountId: account.accountId, contact, channelId: second }
+    await addSuppression(db, suppressed, null, testSuppressionKey)
+    await accept(service, { ...account, channelId: second }, textBody('Hello', contact.value))
+    await expect
+      .poll(async () => (await page(`/sends?channelId=${second}`)).text, { timeout: 20_000 })
+      .toContain('suppressed')
+    expect((await page(`/channels/${second}`)).text).not.toContain('Last failed answer')
   })
 
   test('that fail say what their provider answers to sends that are tried again', async () => {

@@ -204,7 +204,7 @@ async function olderDatabase(
   await client.query(`delete from drizzle.__drizzle_migrations where id > 13;
     drop function count_send, count_scheduled_sends, counted_as cascade;
     drop table send_count_changes, send_counts, failure_counts, counted_since;
-    alter table sends drop column counted_as;
+    alter table sends drop column counted_as, drop column api_key_id;
     alter table permits drop column unused_since;
     drop table queue_shards;
     alter table channels drop column expects_receipts, drop column receipt_at, drop column awaits_receipt_since;

@@ -1,7 +1,9 @@
 import type { Counts, FailureCount } from '../../../db/counters/read.ts'
 import type { ChannelFacts, LastFailure, ListedChannel } from '../../../db/overview/channels.ts'
 import { channelStatus } from '../../core/channel-status.ts'
+import { shownFallback } from '../../core/fallback.ts'
 import type { Role } from '../../core/person.ts'
+import { autoCauses } from '../../core/suppression.ts'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { HourChart } from '../numbers/chart.tsx'
@@ -91,6 +93,18 @@ function Condition({ channel, facts, lastFailure }: ConditionProps) {
   )
 }
 
+/** By which channel sends go on that this one can't deliver. */
+function Fallback(rule: ChannelFacts) {
+  const { fallback } = shownFallback(rule)
+  if (!fallback) return <>none</>
+  return (
+    <>
+      <a href={`/channels/${fallback.channelId}`}>{fallback.channelId}</a>, for sends that are{' '}
+      {fallback.on.join(' or ')}, within {fallback.withinSeconds} s of their accept
+    </>
+  )
+}
+
 /** Whether other channels of the provider fail too: then it is the provider, and not this channel. */
 function OfProvider({
   channel: { provider },
@@ -145,6 +159,20 @@ function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) 
             'none so far'
           )}
         </Fact>
+        <Fact name="Auto-suppress">{(facts.autoSuppress ?? autoCauses).join(', ') || 'none'}</Fact>
+        <Fact name="Fallback">
+          <Fallback {...facts} />
+        </Fact>
+        {facts.fallsBackHere.length > 0 && (
+          <Fact name="Fallback of">
+            {facts.fallsBackHere.map(({ channelId, name }, index) => (
+              <>
+                {index > 0 && ', '}
+                <a href={`/channels/${channelId}`}>{name}</a>
+              </>
+            ))}
+          </Fact>
+        )}
         <Fact name="Templates">{templates.length === 0 ? 'none registered' : templates.join(', ')}</Fact>
         {shownConfig ? (
           Object.entries(shownConfig).map(([name, value]) => <Fact name={name}>{String(value)}</Fact>)

@@ -22,9 +22,9 @@ export function ChannelState({ channel }: { channel: ListedChannel }) {
   )
 }
 
-/** What the provider last answered when a call failed, or what else ended a send, when, and of which send. */
-export function LastFailedAnswer({ requestId, at, record, failure }: LastFailure) {
-  const parts = [record?.reason ?? failure, record?.providerStatus, record?.providerCode]
+/** What the provider last answered when a call failed, when, and of which send. */
+export function LastFailedAnswer({ requestId, at, record }: LastFailure) {
+  const parts = [record.reason, record.providerStatus, record.providerCode]
   const words = parts.filter((part) => part !== undefined && part !== null && part !== '')
   return (
     <>

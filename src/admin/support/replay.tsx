@@ -43,7 +43,8 @@ export function replay({ db, log, settings }: AdminRuntime): AdminApp {
     return c.redirect(`/support/${requestId}`, 303)
   })
 
-  const hasChannel = async ({ channelId }: SendRecord) => (await findProvider(db, channelId)) !== undefined
+  const hasChannel = async ({ channelId, sentThrough }: SendRecord) =>
+    (await findProvider(db, sentThrough ?? channelId)) !== undefined
 
   const refusalOf = async (send: SendRecord) =>
     canBeReplayed(send) && !(await hasChannel(send))
