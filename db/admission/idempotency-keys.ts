@@ -7,7 +7,10 @@ export const idempotencyKeptHours = 24
 /** The ids of a batch are made within this time. */
 const batchWithinMs = 10_000
 
-/** Between which ids the first send is of the batch of each send, if it is in one. Such keys are found by it: their time may be another. */
+/**
+ * For each send, the ids between which the first send of its batch is. The key of a batch is found by that one. The key's time may
+ * differ from that of the send.
+ */
 export const firstsOfBatches = (requestIds: readonly string[]) => ({
   earliest: requestIds.map((id) => firstIdAt(madeAtMs(id) - batchWithinMs)),
   latest: requestIds.map((id) => firstIdAt(madeAtMs(id) + batchWithinMs)),

@@ -16,7 +16,10 @@ export interface EntriesAsked {
   limit: number
 }
 
-/** SQL of the entries of the account $1 before $2. Only the index of accounts has their order: in that of ids, a plan may read those of others. */
+/**
+ * SQL of the entries of the account $1 before the entry $2. Account and id are compared together, as the index of accounts has them.
+ * Otherwise a plan may read the index of ids, with the entries of other accounts.
+ */
 const isBefore = `(account_id, id) < ($1, $2) and (account_id, id) > ($1, '${NIL}')`
 
 const pageStatement = prepared<Suppression>(

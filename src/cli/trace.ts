@@ -48,7 +48,7 @@ export function traceCommand(program: Command, answer: Answerer): void {
             return one
           }
           trace = follow ? await followToEnd(context.db, one, json ? () => {} : context.print) : one
-          postedBy = await findPostedBy(context.db, trace.timeline.requestId)
+          if (!json) postedBy = await findPostedBy(context.db, trace.timeline.requestId)
           return trace.timeline
         },
         () => (trace ? renderTrace(trace, postedBy, follow === true) : renderFound(found)),

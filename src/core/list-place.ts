@@ -12,15 +12,15 @@ export interface Place {
 const latestMicros = 253_370_764_800_000_000
 
 /**
- * How links and clients keep the place in a list, after which a page begins.
+ * Writes the place of an item as a text, and reads it: for lists of any order.
  *
- * @param shape its fields.
+ * @param shape the fields of a place.
  */
-export function placeIn<Place extends object>(shape: z.ZodType<Place>) {
+export function placeIn<Fields extends object>(shape: z.ZodType<Fields>) {
   return {
-    write: (place: Place): string => Buffer.from(JSON.stringify(place)).toString('base64url'),
+    write: (place: Fields): string => Buffer.from(JSON.stringify(place)).toString('base64url'),
     /** @returns undefined for anything else. */
-    read(text: string | undefined): Place | undefined {
+    read(text: string | undefined): Fields | undefined {
       try {
         return shape.safeParse(JSON.parse(Buffer.from(text ?? '', 'base64url').toString())).data
       } catch {
@@ -31,7 +31,7 @@ export function placeIn<Place extends object>(shape: z.ZodType<Place>) {
 }
 
 /**
- * How clients get the places of a list, as `next`, and send them, as `after`.
+ * The same for a list that is ordered by time. Clients get its places as `next`, and send them as `after`.
  *
  * @param list its name: the `next` of another list is refused.
  * @param isKey whether an item of the list can have this key.

@@ -89,7 +89,7 @@ export const timelineEvents = {
   },
   retry_scheduled: { when: 'There will be another attempt.', fields: { reason, nextAttemptAt } },
   channel_held: { when: 'The channel is held; the send waits for it to be resumed.', fields: { reason } },
-  sent: { when: 'The end: the provider accepted the message.', fields: {} },
+  sent: { when: 'The end, unless it falls back: the provider accepted the message.', fields: {} },
   failed: { when: 'The end, unless it is replayed.', fields: { reason: reason.optional() } },
   uncertain: {
     when: 'The end, unless the outcome comes late or it is replayed.',
@@ -100,7 +100,7 @@ export const timelineEvents = {
   delivered: { when: 'The provider reports that the contact got the message.', fields: receiptFields },
   read: { when: 'The provider reports that the contact read the message.', fields: receiptFields },
   undelivered: {
-    when: "The provider reports that it could not deliver the message. The send's status stays.",
+    when: 'The provider reports that it could not deliver the message. A send that was `uncertain` or due for a retry is `sent` by it; with a fallback, the send may go on.',
     fields: receiptFields,
   },
   receipt: {

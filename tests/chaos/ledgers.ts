@@ -61,8 +61,8 @@ export interface Comparison {
  * - acknowledged: a client got its requestId with a 202.
  * - lost: acknowledged, but not in the database; or recorded, but unfinished, or `sent` although no call was accepted, or
  *   `failed` although one was accepted, or `failed` before the provider refused all its attempts. Except for a send that was
- *   given up, and for one that the service correctly reports as not called. A receipt shows that a call was accepted whose
- *   caller was killed before the answer: such a send must be `sent`.
+ *   given up, and for one that the service correctly reports as not called, or as suppressed without a call. A receipt
+ *   shows that a call was accepted whose caller was killed before the answer: such a send must be `sent`.
  * - doubled: more than one call that was not definitely refused, under `hold`; or more than one send for a key, in the answers
  *   to its client or in the database.
  * - contradicted: a call for a send that isn't recorded, or to another contact; a client that got the requestId of another

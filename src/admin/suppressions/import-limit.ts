@@ -21,7 +21,8 @@ export const importLimit = bodyLimit({
 })
 
 /**
- * The text with one byte for each line end, which counts, so that a file that has a preview can be imported.
+ * The text with one byte for each line end. Only then is its size measured: a file that has a preview is as large in the form of
+ * the preview, and can be imported.
  *
  * @throws PageError 413 if it is too large.
  */

@@ -16,7 +16,7 @@ interface Found {
 
 const shownValues = 5
 
-/** Values that show a contact are masked: who pasted them has them. */
+/** Contacts are masked; the reader still has the pasted text. */
 function withValues({ kind, values }: Looked): string {
   const isGuess = kind === 'reference' || kind === 'name' || kind === 'possibleMessageId'
   if (isGuess) return pastedKinds[kind].called
@@ -28,7 +28,7 @@ function withValues({ kind, values }: Looked): string {
   return `${pastedKinds[kind].called} ${shown.join(', ')}${more}`
 }
 
-/** As what a text was recognised, of what was found. */
+/** Names the kinds for which something was found. */
 export const recognisedWords = (looked: readonly Looked[]): string =>
   `Recognised: ${looked
     .filter(({ targets }) => targets.length > 0)

@@ -8,18 +8,26 @@ const ends = sendStatuses.filter((status) => status !== 'queued' && status !== '
 
 describe('docs/reference/timeline.md has each state of a send, and no other,', () => {
   const page = 'docs/reference/timeline.md'
+  const [, diagram = ''] = readFileSync(page, 'utf8').split('stateDiagram-v2', 2)
+  const arrows = [...(diagram.split('```', 1)[0]?.matchAll(/(\w+|\[\*\]) --> (\w+|\[\*\])/g) ?? [])]
+  const rows = rowsOf(page, '| `status` | Meaning | Over? |')
 
   test('in its table', () => {
-    expect(rowsOf(page, '| `status` | Meaning | Over? |').flatMap(([cell]) => namesIn(cell))).toEqual(
-      sendStatuses,
-    )
+    expect(rows.flatMap(([cell]) => namesIn(cell))).toEqual(sendStatuses)
   })
 
   test('in its diagram', () => {
-    const [, diagram = ''] = readFileSync(page, 'utf8').split('stateDiagram-v2', 2)
-    const arrows = diagram.split('```', 1)[0]?.matchAll(/(\w+|\[\*\]) --> (\w+|\[\*\])/g) ?? []
-    const states = new Set([...arrows].flatMap(([, from = '', to = '']) => [from, to]))
+    const states = new Set(arrows.flatMap(([, from = '', to = '']) => [from, to]))
     expect([...states].filter((state) => state !== '[*]').sort()).toEqual([...sendStatuses].sort())
+  })
+
+  test('and its diagram ends at a state if the table says that it is over without an exception', () => {
+    const over = rows.filter(([, , isOver]) => isOver === 'yes').flatMap(([cell]) => namesIn(cell))
+    const ending = arrows.flatMap(([, from = '', to]) => (to === '[*]' ? [from] : []))
+    const left = arrows.flatMap(([, from = '', to]) => (to === '[*]' ? [] : [from]))
+    expect(over.length).toBeGreaterThan(0)
+    expect(ending).toEqual(over)
+    expect(sendStatuses.filter((status) => !left.includes(status))).toEqual(over)
   })
 })
 
