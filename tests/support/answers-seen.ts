@@ -4,7 +4,7 @@ import { type Answer, answersIn, parse } from './answer.ts'
 
 export interface SeenAnswer extends Answer {
   method: string
-  /** As it was called. */
+  /** As it was called, without the origin that a target may have. */
   path: string
 }
 
@@ -13,9 +13,10 @@ export const answersSeen: SeenAnswer[] = []
 
 /** Adds each answer of the server to `answersSeen`, before its client has it. */
 export function watchAnswers(server: Server): void {
-  server.prependListener('request', ({ method = '', url: path = '' }, response) =>
-    onAnswer(response, (answer) => answersSeen.push({ method, path, ...answer })),
-  )
+  server.prependListener('request', ({ method = '', url = '' }, response) => {
+    const path = url.replace(/^https?:\/\/[^/]*/i, '')
+    onAnswer(response, (answer) => answersSeen.push({ method, path, ...answer }))
+  })
   for (const event of ['clientError', 'connect'])
     server.prependListener(event, (_cause, socket: Socket) => watchRefusal(socket))
 }
@@ -38,7 +39,9 @@ function onAnswer(response: ServerResponse, add: (answer: Answer) => void): void
   response.end = (...given: unknown[]) => {
     if (!response.writableEnded) {
       keep(given)
-      const all = Object.entries({ ...response.getHeaders(), ...headers })
+      // Those of both have names in different cases.
+      const written = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+      const all = Object.entries({ ...response.getHeaders(), ...Object.fromEntries(written) })
       add({
         status: response.statusCode,
         headers: new Headers(all.map(([name, value]) => [name, String(value)] as [string, string])),
