@@ -14,9 +14,10 @@ import {
   loseAttempt,
   namesOf,
   rowOf,
+  sweepOnce,
   timelineOf,
 } from '../support/attempts.ts'
-import { accept, textBody } from '../support/builders.ts'
+import { type Account, accept, textBody } from '../support/builders.ts'
 import { buildChain, unreachable } from '../support/fallbacks.ts'
 import { loseWakeUp } from '../support/queue.ts'
 import { serviceOfFile } from '../support/service.ts'
@@ -28,6 +29,8 @@ const uncertain: AttemptOutcome = { outcome: 'uncertain', fault: 'provider', rea
 const later = (fault: 'provider' | 'recipient' | 'message' | 'sender'): AttemptOutcome => ({
   ...{ outcome: 'retry_later', fault, reason: `the ${fault}’s fault`, providerStatus: 503 },
 })
+
+const refusedChannel: AttemptOutcome = { outcome: 'channel_refused', fault: 'sender', reason: 'wrong key' }
 
 const next = async (requestId: string, outcome: AttemptOutcome, worker = 'next') =>
   await endAttempt(service, await beginAttempt(service, requestId, worker), outcome)
@@ -174,6 +177,84 @@ test('a fallback that was deleted ends it, a held one keeps it waiting', async (
   expect((await timelineOf(service, ended)).reason).toBe(
     'the contact is not on this network; not sent by its fallback Test: that channel was deleted',
   )
+})
+
+const acceptedSend = async (account: Account) => {
+  const requestId = await accept(service, account, textBody())
+  await loseWakeUp(service, requestId)
+  return requestId
+}
+
+const expire = (requestId: string) =>
+  db
+    .update(sends)
+    .set({ expiresAt: new Date(Date.now() - 1000) })
+    .where(eq(sends.requestId, requestId))
+
+test.each<[string, (account: Account) => Promise<string>]>([
+  [
+    'is held by an operator',
+    async (account) => {
+      await holdChannel(db, account.channelId, 'held by an operator')
+      return await acceptedSend(account)
+    },
+  ],
+  ['is held, since its provider refused it', (account) => attemptedSend(service, account, refusedChannel)],
+])('a send whose channel %s waits, and doesn’t fall back', async (_what, make) => {
+  const { account } = await buildChain(service)
+  const requestId = await make(account)
+  await sweepOnce(service)
+  const timeline = await timelineOf(service, requestId)
+  expect(timeline).toMatchObject({ status: 'queued', sentThrough: null })
+  expect(namesOf(timeline)).not.toContain('fell_back')
+  await expect(beginAttempt(service, requestId, 'next')).rejects.toThrow('could not claim')
+})
+
+test('nor does one go on to the next fallback, whose fallback is refused by its provider: it waits there', async () => {
+  const { account, channels } = await buildChain(service, 3)
+  const requestId = await attemptedSend(service, account, unreachable)
+  await next(requestId, refusedChannel)
+  await sweepOnce(service)
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'queued', sentThrough: channels[1] })
+  await expect(beginAttempt(service, requestId, 'next')).rejects.toThrow('could not claim')
+})
+
+test.each<[string, string, (account: Account) => Promise<string>]>([
+  [
+    'has expired',
+    'expired',
+    async (account) => {
+      const requestId = await acceptedSend(account)
+      await expire(requestId)
+      await sweepOnce(service)
+      return requestId
+    },
+  ],
+  [
+    'is refused after it has expired',
+    'the contact is not on this network; not sent by its fallback Test: it has expired',
+    async (account) => {
+      const requestId = await acceptedSend(account)
+      const attempt = await beginAttempt(service, requestId, 'late')
+      await expire(requestId)
+      await endAttempt(service, attempt, unreachable)
+      return requestId
+    },
+  ],
+  [
+    'waits while its channel is deleted',
+    'its channel was deleted',
+    async (account) => {
+      const requestId = await acceptedSend(account)
+      expect(await deleteChannel(db, account.channelId)).toEqual({ failed: 1 })
+      return requestId
+    },
+  ],
+])('a send that %s ends, and doesn’t fall back', async (_what, reason, make) => {
+  const { account } = await buildChain(service)
+  const timeline = await timelineOf(service, await make(account))
+  expect(timeline).toMatchObject({ status: 'failed', sentThrough: null, reason })
+  expect(namesOf(timeline)).not.toContain('fell_back')
 })
 
 test('an outcome that is recorded again, since its answer was lost, decides once', async () => {
