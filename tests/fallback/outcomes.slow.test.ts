@@ -1,11 +1,12 @@
 import { eq } from 'drizzle-orm'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { sends } from '../../db/schema.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
+import { addSuppression } from '../../db/suppression/entries.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import {
   attemptedSend,
@@ -17,10 +18,11 @@ import {
   sweepOnce,
   timelineOf,
 } from '../support/attempts.ts'
-import { type Account, accept, textBody } from '../support/builders.ts'
+import { type Account, accept, buildWebhookChannel, textBody } from '../support/builders.ts'
 import { buildChain, unreachable } from '../support/fallbacks.ts'
 import { loseWakeUp } from '../support/queue.ts'
-import { serviceOfFile } from '../support/service.ts'
+import { countsSince } from '../support/scrape.ts'
+import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
 
 const service = await serviceOfFile({ RETRY_DELAYS_SECONDS: '0' })
 const { db } = service.runtime
@@ -31,6 +33,12 @@ const later = (fault: 'provider' | 'recipient' | 'message' | 'sender'): AttemptO
 })
 
 const refusedChannel: AttemptOutcome = { outcome: 'channel_refused', fault: 'sender', reason: 'wrong key' }
+
+/** What became of sends that ended on a channel with a fallback, by the providers of both. */
+const fallbacksCounted = countsSince(service.runtime.metrics.fallbacks, 'from', 'to', 'result')
+beforeEach(async () => {
+  await fallbacksCounted()
+})
 
 const next = async (requestId: string, outcome: AttemptOutcome, worker = 'next') =>
   await endAttempt(service, await beginAttempt(service, requestId, worker), outcome)
@@ -49,6 +57,7 @@ test('a send that its provider refuses for its recipient goes on by the fallback
     ...{ fromChannelId: channels[0], toChannelId: channels[1] },
     reason: 'the contact is not on this network',
   })
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox fell_back': 1 })
   const attempt = await beginAttempt(service, requestId, 'second')
   expect(attempt).toMatchObject({
     channelId: channels[1],
@@ -125,6 +134,7 @@ test('uncertain never falls back, nor does a send that fails after an uncertain 
   expect(ended.reason).toBe(
     'the contact is not on this network; not sent by its fallback Test: an earlier attempt may have got through',
   )
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox in_doubt': 1 })
 })
 
 test('a send that fails after a lost attempt, or by a late outcome, stays', async () => {
@@ -162,6 +172,7 @@ test('later than --fallback-within after its accept, and on causes that are not 
   expect(await timelineOf(service, other)).toMatchObject({
     ...{ status: 'failed', reason: 'the contact is not on this network' },
   })
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox too_late': 1 })
 })
 
 test('a fallback that was deleted ends it, a held one keeps it waiting', async () => {
@@ -177,6 +188,36 @@ test('a fallback that was deleted ends it, a held one keeps it waiting', async (
   expect((await timelineOf(service, ended)).reason).toBe(
     'the contact is not on this network; not sent by its fallback Test: that channel was deleted',
   )
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox fell_back': 1, 'sandbox sandbox deleted': 1 })
+})
+
+test('a contact that was suppressed everywhere during the attempt gets nothing by the fallback', async () => {
+  const { account } = await buildChain(service)
+  const { accountId } = account
+  const contact = { type: 'phone', value: '+4915155555555' } as const
+  const requestId = await accept(service, account, textBody('Hello', contact.value))
+  await loseWakeUp(service, requestId)
+  const attempt = await beginAttempt(service, requestId, 'first')
+  await addSuppression(db, { accountId, contact, channelId: null }, null, testSuppressionKey)
+  await endAttempt(service, attempt, unreachable)
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'failed', sentThrough: null })
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox suppressed': 1 })
+})
+
+test('where the chain was changed meanwhile, no send comes back to a channel that it was sent by', async () => {
+  const { account, channels } = await buildChain(service, 1)
+  const [first = ''] = channels
+  const second = await buildWebhookChannel(service, account.accountId, 'https://example.com', 'hold')
+  await updateChannel(db, first, { fallbackChannelId: second })
+  const requestId = await attemptedSend(service, account, unreachable)
+  await updateChannel(db, first, { fallbackChannelId: null })
+  await updateChannel(db, second, { fallbackChannelId: first })
+  await next(requestId, unreachable)
+  expect(await timelineOf(service, requestId)).toMatchObject({
+    ...{ status: 'failed', sentThrough: second },
+    reason: `the contact is not on this network; not sent by its fallback Test: it was sent by that channel before`,
+  })
+  expect(await fallbacksCounted()).toEqual({ 'sandbox webhook fell_back': 1, 'webhook sandbox looped': 1 })
 })
 
 const acceptedSend = async (account: Account) => {
@@ -298,6 +339,10 @@ test('a template goes on as the one of the same name there; without one, or with
     ...{ status: 'failed' },
     reason: `${stays}: message.template.variables: not those of the template there`,
   })
+  expect(await fallbacksCounted()).toEqual({
+    'sandbox sandbox fell_back': 1,
+    'sandbox sandbox not_carried': 2,
+  })
 })
 
 test('it comes at the end of its contact’s order there, and the next of its former order goes on', async () => {
@@ -340,6 +385,7 @@ test('its expiry on the fallback counts from its accept too; one that has expire
     ...{ status: 'failed', sentThrough: null },
     reason: expect.stringContaining('it has expired'),
   })
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox fell_back': 1, 'sandbox sandbox expired': 1 })
 })
 
 test('while it waits there it can be canceled; when it has failed there it is replayed there', async () => {
