@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
 import { beforeEach, expect, test } from 'vitest'
 import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
@@ -18,7 +19,7 @@ import {
   sweepOnce,
   timelineOf,
 } from '../support/attempts.ts'
-import { type Account, accept, buildWebhookChannel, textBody } from '../support/builders.ts'
+import { type Account, accept, buildWebhookChannel, post, textBody } from '../support/builders.ts'
 import { buildChain, unreachable } from '../support/fallbacks.ts'
 import { loseWakeUp } from '../support/queue.ts'
 import { countsSince } from '../support/scrape.ts'
@@ -386,6 +387,20 @@ test('its expiry on the fallback counts from its accept too; one that has expire
     reason: expect.stringContaining('it has expired'),
   })
   expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox fell_back': 1, 'sandbox sandbox expired': 1 })
+})
+
+test('a repeat with its Idempotency-Key after it fell back answers with the same send', async () => {
+  const { account, channels } = await buildChain(service)
+  const [body, key] = [textBody(), { 'Idempotency-Key': uuidv7() }]
+  const { requestId } = (await post(service, account, body, key)).body
+  await loseWakeUp(service, requestId)
+  await endAttempt(service, await beginAttempt(service, requestId, 'first'), unreachable)
+  const again = await post(service, account, body, key)
+  expect(again).toMatchObject({ status: 202, body: { requestId } })
+  expect(again.headers.get('Idempotent-Replayed')).toBe('true')
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'queued', sentThrough: channels[1] })
+  const { rowCount } = await db.$client.query('select from sends where account_id = $1', [account.accountId])
+  expect(rowCount).toBe(1)
 })
 
 test('while it waits there it can be canceled; when it has failed there it is replayed there', async () => {
