@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addSuppression, listSuppressions } from '../../db/suppression/entries.ts'
+import { addSuppression, eraseSuppressions, listSuppressions } from '../../db/suppression/entries.ts'
 import { shownSuppressions } from '../../db/suppression/shown-entries.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, buildAccount, newContact } from '../support/builders.ts'
@@ -76,6 +76,12 @@ describe('the list', () => {
     }
     expect((await list({ accountId: account.accountId }, showing.url)).text).toContain(phone)
     expect((await list({})).text).toContain('Who gets nothing from an account')
+    const { accountId } = account
+    const contact = { type: 'phone', value: phone } as const
+    await eraseSuppressions(service.runtime.db, { accountId, contact }, testSuppressionKey)
+    const { html } = await list({ accountId }, showing.url)
+    expect(html).toContain('<td>erased</td>')
+    expect(html).not.toContain(first.suppressionId)
   })
 
   test('is narrowed by cause and by channel, paged, and refuses what there isn’t', async () => {

@@ -12,13 +12,8 @@ import { type Account, accept, buildAccount, request, textBody } from '../suppor
 import { expectError } from '../support/expect-error.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { rawRequest } from '../support/raw-http.ts'
-import {
-  receiptCounts,
-  receiptsUrl,
-  sendReport,
-  whatsAppConfig,
-  whatsAppReport,
-} from '../support/receipts.ts'
+import { receiptsUrl, sendReport, whatsAppConfig, whatsAppReport } from '../support/receipts.ts'
+import { countsSince } from '../support/scrape.ts'
 import { serviceOfFile, startTestService } from '../support/service.ts'
 import { freshRedis } from '../support/stores.ts'
 import { webhookSecret } from '../support/webhook-receiver.ts'
@@ -48,7 +43,7 @@ const channelOf = async (provider: ProviderName, config: object, account = owner
 const service = await serviceOfFile({ PUBLIC_BASE_URL: publicBaseUrl, AUTH_FAILURE_LIMIT: '1000000' })
 const owner = await buildAccount(service)
 const whatsApp = await channelOf('whatsapp-cloud', whatsAppConfig)
-const counts = receiptCounts(service)
+const counts = countsSince(service.api.metrics.receipts, 'result')
 
 const sent: AttemptOutcome = { outcome: 'sent', providerStatus: 200 }
 const sentSend = (by: Account, contact?: string) =>

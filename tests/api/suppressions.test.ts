@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
+import { eraseSuppressions } from '../../db/suppression/entries.ts'
 import { suppressedReasons } from '../../src/core/suppression.ts'
 import { allPages, ask } from '../support/account-routes.ts'
 import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
-import { finishedTimeline, serviceOfFile } from '../support/service.ts'
+import { finishedTimeline, serviceOfFile, testSuppressionKey } from '../support/service.ts'
 
 const service = await serviceOfFile()
 const path = '/v1/suppressions'
@@ -52,6 +53,17 @@ test('the same again answers with the entry that is there; one of a channel is a
   const first = await add()
   expect(await add({ reason: 'another', channelId: null })).toBe(first)
   expect(await add({ channelId: by.channelId })).not.toBe(first)
+})
+
+test('an entry whose contact was erased is listed as `erased`, without its reason', async () => {
+  const by = await manager()
+  const contact = { value: 'ann@example.com', type: 'email' } as const
+  const { body } = await ask(service, by, 'POST', path, { contact, reason: 'asked by Ann' })
+  const { accountId } = by
+  await eraseSuppressions(service.runtime.db, { accountId, contact }, testSuppressionKey)
+  expect(await allPages(service, by, path, 'suppressions')).toMatchObject([
+    { suppressionId: body.suppressionId, contact: { type: 'email', value: 'erased' }, reason: null },
+  ])
 })
 
 test('pages go through all entries once, and those of one contact can be asked for', async () => {

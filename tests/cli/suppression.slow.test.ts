@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { expect, onTestFinished, test } from 'vitest'
 import { holdChannel } from '../../db/accounts/channels.ts'
+import { eraseSuppressions } from '../../db/suppression/entries.ts'
 import { suppressedReasons } from '../../src/core/suppression.ts'
 import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCli, startCli } from '../support/cli.ts'
-import { finishedTimeline, serviceOfFile } from '../support/service.ts'
+import { finishedTimeline, serviceOfFile, testSuppressionKey } from '../support/service.ts'
 
 const service = await serviceOfFile()
 
@@ -68,6 +69,17 @@ test('an added contact is listed masked, adding it again returns the same entry,
   expect(await refused('remove', ...byContact)).toContain('no such entry')
   expect(await suppression('remove', ...byContact, '--channel', channelId)).toEqual(second)
   expect(await list(accountId)).toEqual([])
+})
+
+test('an entry whose contact was erased is listed as `erased`, and isn’t exported', async () => {
+  const { accountId } = await buildAccount(service)
+  const { suppressionId } = await suppression('add', '--account', accountId, '--contact', 'ann@example.com')
+  const contact = { type: 'email', value: 'ann@example.com' } as const
+  await eraseSuppressions(service.runtime.db, { accountId, contact }, testSuppressionKey)
+  expect(await list(accountId)).toMatchObject([
+    { suppressionId, contact: { type: 'email', value: 'erased' } },
+  ])
+  expect(await exported(accountId)).toEqual([header])
 })
 
 test('what can’t be is refused in one line: an unknown account, a foreign channel, no contact', async () => {

@@ -1,11 +1,13 @@
 import { eq } from 'drizzle-orm'
-import { expect, test } from 'vitest'
+import { v7 as uuidv7 } from 'uuid'
+import { beforeEach, expect, test } from 'vitest'
 import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { sends } from '../../db/schema.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
+import { addSuppression } from '../../db/suppression/entries.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import {
   attemptedSend,
@@ -14,12 +16,14 @@ import {
   loseAttempt,
   namesOf,
   rowOf,
+  sweepOnce,
   timelineOf,
 } from '../support/attempts.ts'
-import { accept, textBody } from '../support/builders.ts'
+import { type Account, accept, buildWebhookChannel, post, textBody } from '../support/builders.ts'
 import { buildChain, unreachable } from '../support/fallbacks.ts'
 import { loseWakeUp } from '../support/queue.ts'
-import { serviceOfFile } from '../support/service.ts'
+import { countsSince } from '../support/scrape.ts'
+import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
 
 const service = await serviceOfFile({ RETRY_DELAYS_SECONDS: '0' })
 const { db } = service.runtime
@@ -27,6 +31,14 @@ const sent: AttemptOutcome = { outcome: 'sent', providerMessageId: 'SM1', provid
 const uncertain: AttemptOutcome = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
 const later = (fault: 'provider' | 'recipient' | 'message' | 'sender'): AttemptOutcome => ({
   ...{ outcome: 'retry_later', fault, reason: `the ${fault}’s fault`, providerStatus: 503 },
+})
+
+const refusedChannel: AttemptOutcome = { outcome: 'channel_refused', fault: 'sender', reason: 'wrong key' }
+
+/** What became of sends that ended on a channel with a fallback, by the providers of both. */
+const fallbacksCounted = countsSince(service.runtime.metrics.fallbacks, 'from', 'to', 'result')
+beforeEach(async () => {
+  await fallbacksCounted()
 })
 
 const next = async (requestId: string, outcome: AttemptOutcome, worker = 'next') =>
@@ -46,6 +58,7 @@ test('a send that its provider refuses for its recipient goes on by the fallback
     ...{ fromChannelId: channels[0], toChannelId: channels[1] },
     reason: 'the contact is not on this network',
   })
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox fell_back': 1 })
   const attempt = await beginAttempt(service, requestId, 'second')
   expect(attempt).toMatchObject({
     channelId: channels[1],
@@ -122,6 +135,7 @@ test('uncertain never falls back, nor does a send that fails after an uncertain 
   expect(ended.reason).toBe(
     'the contact is not on this network; not sent by its fallback Test: an earlier attempt may have got through',
   )
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox in_doubt': 1 })
 })
 
 test('a send that fails after a lost attempt, or by a late outcome, stays', async () => {
@@ -159,6 +173,7 @@ test('later than --fallback-within after its accept, and on causes that are not 
   expect(await timelineOf(service, other)).toMatchObject({
     ...{ status: 'failed', reason: 'the contact is not on this network' },
   })
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox too_late': 1 })
 })
 
 test('a fallback that was deleted ends it, a held one keeps it waiting', async () => {
@@ -174,6 +189,114 @@ test('a fallback that was deleted ends it, a held one keeps it waiting', async (
   expect((await timelineOf(service, ended)).reason).toBe(
     'the contact is not on this network; not sent by its fallback Test: that channel was deleted',
   )
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox fell_back': 1, 'sandbox sandbox deleted': 1 })
+})
+
+test('a contact that was suppressed everywhere during the attempt gets nothing by the fallback', async () => {
+  const { account } = await buildChain(service)
+  const { accountId } = account
+  const contact = { type: 'phone', value: '+4915155555555' } as const
+  const requestId = await accept(service, account, textBody('Hello', contact.value))
+  await loseWakeUp(service, requestId)
+  const attempt = await beginAttempt(service, requestId, 'first')
+  await addSuppression(db, { accountId, contact, channelId: null }, null, testSuppressionKey)
+  await endAttempt(service, attempt, unreachable)
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'failed', sentThrough: null })
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox suppressed': 1 })
+})
+
+test('where the chain was changed meanwhile, no send comes back to a channel that it was sent by', async () => {
+  const { account, channels } = await buildChain(service, 1)
+  const [first = ''] = channels
+  const second = await buildWebhookChannel(service, account.accountId, 'https://example.com', 'hold')
+  await updateChannel(db, first, { fallbackChannelId: second })
+  const requestId = await attemptedSend(service, account, unreachable)
+  await updateChannel(db, first, { fallbackChannelId: null })
+  await updateChannel(db, second, { fallbackChannelId: first })
+  await next(requestId, unreachable)
+  expect(await timelineOf(service, requestId)).toMatchObject({
+    ...{ status: 'failed', sentThrough: second },
+    reason: `the contact is not on this network; not sent by its fallback Test: it was sent by that channel before`,
+  })
+  expect(await fallbacksCounted()).toEqual({ 'sandbox webhook fell_back': 1, 'webhook sandbox looped': 1 })
+})
+
+const acceptedSend = async (account: Account) => {
+  const requestId = await accept(service, account, textBody())
+  await loseWakeUp(service, requestId)
+  return requestId
+}
+
+const expire = (requestId: string) =>
+  db
+    .update(sends)
+    .set({ expiresAt: new Date(Date.now() - 1000) })
+    .where(eq(sends.requestId, requestId))
+
+test.each<[string, (account: Account) => Promise<string>]>([
+  [
+    'is held by an operator',
+    async (account) => {
+      await holdChannel(db, account.channelId, 'held by an operator')
+      return await acceptedSend(account)
+    },
+  ],
+  ['is held, since its provider refused it', (account) => attemptedSend(service, account, refusedChannel)],
+])('a send whose channel %s waits, and doesn’t fall back', async (_what, make) => {
+  const { account } = await buildChain(service)
+  const requestId = await make(account)
+  await sweepOnce(service)
+  const timeline = await timelineOf(service, requestId)
+  expect(timeline).toMatchObject({ status: 'queued', sentThrough: null })
+  expect(namesOf(timeline)).not.toContain('fell_back')
+  await expect(beginAttempt(service, requestId, 'next')).rejects.toThrow('could not claim')
+})
+
+test('nor does one go on to the next fallback, whose fallback is refused by its provider: it waits there', async () => {
+  const { account, channels } = await buildChain(service, 3)
+  const requestId = await attemptedSend(service, account, unreachable)
+  await next(requestId, refusedChannel)
+  await sweepOnce(service)
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'queued', sentThrough: channels[1] })
+  await expect(beginAttempt(service, requestId, 'next')).rejects.toThrow('could not claim')
+})
+
+test.each<[string, string, (account: Account) => Promise<string>]>([
+  [
+    'has expired',
+    'expired',
+    async (account) => {
+      const requestId = await acceptedSend(account)
+      await expire(requestId)
+      await sweepOnce(service)
+      return requestId
+    },
+  ],
+  [
+    'is refused after it has expired',
+    'the contact is not on this network; not sent by its fallback Test: it has expired',
+    async (account) => {
+      const requestId = await acceptedSend(account)
+      const attempt = await beginAttempt(service, requestId, 'late')
+      await expire(requestId)
+      await endAttempt(service, attempt, unreachable)
+      return requestId
+    },
+  ],
+  [
+    'waits while its channel is deleted',
+    'its channel was deleted',
+    async (account) => {
+      const requestId = await acceptedSend(account)
+      expect(await deleteChannel(db, account.channelId)).toEqual({ failed: 1 })
+      return requestId
+    },
+  ],
+])('a send that %s ends, and doesn’t fall back', async (_what, reason, make) => {
+  const { account } = await buildChain(service)
+  const timeline = await timelineOf(service, await make(account))
+  expect(timeline).toMatchObject({ status: 'failed', sentThrough: null, reason })
+  expect(namesOf(timeline)).not.toContain('fell_back')
 })
 
 test('an outcome that is recorded again, since its answer was lost, decides once', async () => {
@@ -217,6 +340,10 @@ test('a template goes on as the one of the same name there; without one, or with
     ...{ status: 'failed' },
     reason: `${stays}: message.template.variables: not those of the template there`,
   })
+  expect(await fallbacksCounted()).toEqual({
+    'sandbox sandbox fell_back': 1,
+    'sandbox sandbox not_carried': 2,
+  })
 })
 
 test('it comes at the end of its contact’s order there, and the next of its former order goes on', async () => {
@@ -259,6 +386,21 @@ test('its expiry on the fallback counts from its accept too; one that has expire
     ...{ status: 'failed', sentThrough: null },
     reason: expect.stringContaining('it has expired'),
   })
+  expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox fell_back': 1, 'sandbox sandbox expired': 1 })
+})
+
+test('a repeat with its Idempotency-Key after it fell back answers with the same send', async () => {
+  const { account, channels } = await buildChain(service)
+  const [body, key] = [textBody(), { 'Idempotency-Key': uuidv7() }]
+  const { requestId } = (await post(service, account, body, key)).body
+  await loseWakeUp(service, requestId)
+  await endAttempt(service, await beginAttempt(service, requestId, 'first'), unreachable)
+  const again = await post(service, account, body, key)
+  expect(again).toMatchObject({ status: 202, body: { requestId } })
+  expect(again.headers.get('Idempotent-Replayed')).toBe('true')
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'queued', sentThrough: channels[1] })
+  const { rowCount } = await db.$client.query('select from sends where account_id = $1', [account.accountId])
+  expect(rowCount).toBe(1)
 })
 
 test('while it waits there it can be canceled; when it has failed there it is replayed there', async () => {

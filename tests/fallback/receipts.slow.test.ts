@@ -24,6 +24,7 @@ import { buildEndpoint, callbacksOf } from '../support/endpoints.ts'
 import { buildChain, unreachable } from '../support/fallbacks.ts'
 import { loseWakeUp } from '../support/queue.ts'
 import { buildReceipt, sendReport, whatsAppConfig, whatsAppReport } from '../support/receipts.ts'
+import { countsSince } from '../support/scrape.ts'
 import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -316,7 +317,10 @@ test('receipts of two WhatsApp channels of one app are each taken as their own',
   const requestId = await attemptedSend(service, by, { ...sent, providerMessageId: 'wamid.A' })
   const tell = (of: typeof first, kind: 'delivered' | 'undelivered', messageId: string) =>
     sendReport(whatsAppReport(service, second.id, [{ requestId, kind, messageId, code: 131000 }], of.config))
+  const counted = countsSince(service.api.metrics.fallbacks, 'from', 'to', 'result')
+  await counted()
   expect((await tell(first, 'undelivered', 'wamid.A')).status).toBe(200)
+  expect(await counted()).toEqual({ 'whatsapp-cloud whatsapp-cloud fell_back': 1 })
   expect(await timelineOf(service, requestId)).toMatchObject({ status: 'queued', sentThrough: second.id })
   await endAttempt(service, await beginAttempt(service, requestId, 'b'), {
     ...sent,

@@ -5,7 +5,7 @@ import { cancelSend } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { eraseSends } from '../../db/upkeep/erase.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import { type ReceiptKind, receiptKinds } from '../../src/core/receipt.ts'
+import { deliveryStates, type ReceiptKind, receiptKinds } from '../../src/core/receipt.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -75,14 +75,15 @@ async function stateOf(requestId: string) {
   return { status, delivery }
 }
 
-type DeliveryKind = Exclude<ReceiptKind, 'complained'>
-const kinds: DeliveryKind[] = [...receiptKinds, 'told']
-const isOfDelivery = (kind: DeliveryKind) => kind !== 'accepted' && kind !== 'told'
+const kinds: ReceiptKind[] = [...receiptKinds, 'complained', 'told']
+const isOfDelivery = (kind: ReceiptKind) => (deliveryStates as readonly string[]).includes(kind)
+/** Its event in the timeline, where it leaves the delivery as it is. */
+const otherEvent = (kind: ReceiptKind) => (kind === 'complained' ? kind : 'receipt')
 
 /** What a receipt of each kind does to a send in a state: its status and delivery afterwards, and the result. */
 const table: Record<
   string,
-  { make: () => Promise<string>; after: Record<DeliveryKind, [string, string | null, string]> }
+  { make: () => Promise<string>; after: Record<ReceiptKind, [string, string | null, string]> }
 > = {
   'queued, never attempted': {
     make: () => accept(service, account, textBody()),
@@ -91,6 +92,7 @@ const table: Record<
       delivered: ['queued', null, 'unexpected'],
       read: ['queued', null, 'unexpected'],
       undelivered: ['queued', null, 'unexpected'],
+      complained: ['queued', null, 'unexpected'],
       told: ['queued', null, 'unexpected'],
     },
   },
@@ -101,6 +103,7 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['sent', 'undelivered', 'applied'],
+      complained: ['queued', null, 'told'],
       told: ['queued', null, 'told'],
     },
   },
@@ -115,6 +118,7 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['queued', null, 'told'],
+      complained: ['queued', null, 'told'],
       told: ['queued', null, 'told'],
     },
   },
@@ -125,6 +129,7 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['sent', 'undelivered', 'applied'],
+      complained: ['sent', null, 'told'],
       told: ['sent', null, 'told'],
     },
   },
@@ -135,6 +140,7 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['sent', 'undelivered', 'applied'],
+      complained: ['uncertain', null, 'told'],
       told: ['uncertain', null, 'told'],
     },
   },
@@ -145,6 +151,7 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['failed', null, 'told'],
+      complained: ['failed', null, 'told'],
       told: ['failed', null, 'told'],
     },
   },
@@ -155,6 +162,7 @@ const table: Record<
       delivered: ['queued', null, 'unexpected'],
       read: ['queued', null, 'unexpected'],
       undelivered: ['queued', null, 'unexpected'],
+      complained: ['queued', null, 'unexpected'],
       told: ['queued', null, 'unexpected'],
     },
   },
@@ -169,6 +177,7 @@ const table: Record<
       delivered: ['canceled', null, 'told'],
       read: ['canceled', null, 'told'],
       undelivered: ['canceled', null, 'told'],
+      complained: ['canceled', null, 'told'],
       told: ['canceled', null, 'told'],
     },
   },
@@ -187,21 +196,78 @@ describe.each(Object.entries(table))('a send that is %s', (_, { make, after }) =
     const names = added.map(({ event }) => event)
     const settled = status !== before.status ? ['sent'] : []
     expect(timeline.events.slice(0, before.events.length)).toEqual(before.events)
-    expect(names).toEqual(result === 'unexpected' ? [] : [...settled, delivery ?? 'receipt'])
+    expect(names).toEqual(result === 'unexpected' ? [] : [...settled, delivery ?? otherEvent(kind)])
   })
 })
 
 /** What a receipt during the call does: the status afterwards, for a receipt that says only that it was accepted, and else. */
-const duringCall: [AttemptOutcome, Record<DeliveryKind, string>][] = [
-  [sent, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent', told: 'sent' }],
-  [unsure, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent', told: 'uncertain' }],
-  [busy, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent', told: 'queued' }],
-  [rejected, { accepted: 'failed', delivered: 'sent', read: 'sent', undelivered: 'failed', told: 'failed' }],
-  [refused, { accepted: 'queued', delivered: 'sent', read: 'sent', undelivered: 'queued', told: 'queued' }],
+const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
+  [
+    sent,
+    {
+      accepted: 'sent',
+      delivered: 'sent',
+      read: 'sent',
+      undelivered: 'sent',
+      complained: 'sent',
+      told: 'sent',
+    },
+  ],
+  [
+    unsure,
+    {
+      accepted: 'sent',
+      delivered: 'sent',
+      read: 'sent',
+      undelivered: 'sent',
+      complained: 'uncertain',
+      told: 'uncertain',
+    },
+  ],
+  [
+    busy,
+    {
+      accepted: 'sent',
+      delivered: 'sent',
+      read: 'sent',
+      undelivered: 'sent',
+      complained: 'queued',
+      told: 'queued',
+    },
+  ],
+  [
+    rejected,
+    {
+      accepted: 'failed',
+      delivered: 'sent',
+      read: 'sent',
+      undelivered: 'failed',
+      complained: 'failed',
+      told: 'failed',
+    },
+  ],
+  [
+    refused,
+    {
+      accepted: 'queued',
+      delivered: 'sent',
+      read: 'sent',
+      undelivered: 'queued',
+      complained: 'queued',
+      told: 'queued',
+    },
+  ],
   // It was never called, so that no receipt can be about it: it still has to be sent.
   [
     notCalled,
-    { accepted: 'queued', delivered: 'queued', read: 'queued', undelivered: 'queued', told: 'queued' },
+    {
+      accepted: 'queued',
+      delivered: 'queued',
+      read: 'queued',
+      undelivered: 'queued',
+      complained: 'queued',
+      told: 'queued',
+    },
   ],
 ]
 const casesDuringCall = duringCall.flatMap(([outcome, after]) =>
@@ -222,13 +288,13 @@ describe('a receipt that comes during the call is kept until its outcome is reco
     expect((await rowOf(service, requestId)).pendingReceipts).toBeNull()
     const timeline = await timelineOf(service, requestId)
     const told = outcome === notCalled ? 0 : 1
-    expect(namesOf(timeline).filter((name) => name === (delivery ?? 'receipt'))).toHaveLength(told)
+    expect(namesOf(timeline).filter((name) => name === (delivery ?? otherEvent(kind)))).toHaveLength(told)
     expect(namesOf(timeline).filter((name) => name === 'sent')).toHaveLength(status === 'sent' ? 1 : 0)
     // An attempt that isn't counted leaves a send that was never attempted.
     const isAttempted = status !== 'queued' || outcome === busy
     expect(await report(requestId, [kind])).toEqual([isAttempted ? 'duplicate' : 'unexpected'])
     const logged = service.logsOf(requestId).map(({ event }) => event)
-    expect(logged.filter((event) => event === (delivery ?? 'receipt'))).toHaveLength(told)
+    expect(logged.filter((event) => event === (delivery ?? otherEvent(kind)))).toHaveLength(told)
     if (status === 'sent') expect(logged.at(-2)).toBe('sent')
   })
 
@@ -241,7 +307,7 @@ describe('a receipt that comes during the call is kept until its outcome is reco
       await sweepOnce(service)
       const delivery = isOfDelivery(kind) ? kind : null
       expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery })
-      const names = ['accepted', 'attempt_started', 'attempt_lost', 'sent', delivery ?? 'receipt']
+      const names = ['accepted', 'attempt_started', 'attempt_lost', 'sent', delivery ?? otherEvent(kind)]
       expect(namesOf(await timelineOf(service, requestId))).toEqual(names)
       await endAttempt(service, send, rejected)
       expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery })

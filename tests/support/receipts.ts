@@ -4,7 +4,6 @@ import type { Report } from '../../src/dev/emulators/reports.ts'
 import { statusReport } from '../../src/dev/emulators/whatsapp-reports.ts'
 import type { Answer } from './answer.ts'
 import type { Api } from './builders.ts'
-import type { TestService } from './service.ts'
 
 export const whatsAppConfig = {
   phoneNumberId: '106540352242922',
@@ -58,21 +57,6 @@ export async function sendReport({ url, headers, body }: Report): Promise<Answer
     status: response.status,
     headers: response.headers,
     body: response.headers.get('Content-Type') === 'application/json' ? JSON.parse(text) : text,
-  }
-}
-
-/** What the metric has counted since it was last read, by result. */
-export function receiptCounts({ api }: TestService) {
-  let before: Record<string, number> = {}
-  return async (): Promise<Record<string, number>> => {
-    const { values } = await api.metrics.receipts.get()
-    const now: Record<string, number> = {}
-    for (const { labels, value } of values) now[`${labels.result}`] = (now[`${labels.result}`] ?? 0) + value
-    const since = Object.entries(now).map(
-      ([result, value]) => [result, value - (before[result] ?? 0)] as const,
-    )
-    before = now
-    return Object.fromEntries(since.filter(([, value]) => value > 0))
   }
 }
 

@@ -46,6 +46,22 @@ export async function countedBy(metric: Metric, labels: Labels = {}, part = ''):
   return sum(asked) ?? 0
 }
 
+/** Returns what the metric has counted since it was last read, by the values of these labels. */
+export function countsSince(metric: Metric, ...labels: string[]) {
+  let before: Record<string, number> = {}
+  return async (): Promise<Record<string, number>> => {
+    const { values } = await metric.get()
+    const now: Record<string, number> = {}
+    for (const sample of values) {
+      const key = labels.map((label) => (sample.labels as Labels)[label]).join(' ')
+      now[key] = (now[key] ?? 0) + sample.value
+    }
+    const since = Object.entries(now).map(([key, value]) => [key, value - (before[key] ?? 0)] as const)
+    before = now
+    return Object.fromEntries(since.filter(([, value]) => value > 0))
+  }
+}
+
 const has = (labels: Labels, wanted: Labels) =>
   Object.entries(wanted).every(([label, value]) => String(labels[label]) === String(value))
 

@@ -7,11 +7,29 @@ import { replaySend } from '../../db/sends/replays.ts'
 import { addSuppression, listSuppressions, removeSuppression } from '../../db/suppression/entries.ts'
 import type { ReceiptKind } from '../../src/core/receipt.ts'
 import { type AutoCause, suppressedReasons } from '../../src/core/suppression.ts'
-import { attemptedSend, namesOf, received, rowOf, timelineOf } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
+import {
+  attemptedSend,
+  beginAttempt,
+  namesOf,
+  received,
+  rowOf,
+  sweepOnce,
+  timelineOf,
+} from '../support/attempts.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  newContact,
+  textBody,
+} from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { buildEndpoint, callbacksOf } from '../support/endpoints.ts'
-import { buildReceipt } from '../support/receipts.ts'
+import { acceptAtOnce } from '../support/later.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
+import { buildReceipt, sendReport, whatsAppConfig, whatsAppReport } from '../support/receipts.ts'
+import { countsSince } from '../support/scrape.ts'
 import { finishedTimeline, serviceOfFile, testSuppressionKey } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -29,6 +47,9 @@ const suppress = async (by: Account, value: string, channelId: string | null = n
 /** As if the entry were old. */
 const checksAreOver = () => db.delete(suppressionChecks)
 
+/** No public address, so that it is never called. */
+const unreachableUrl = 'https://127.0.0.1/callbacks'
+
 const to = (value: string) => textBody('Hello', value)
 
 /** Ends as suppressed, with no attempt since. */
@@ -42,18 +63,31 @@ async function expectSuppressed(by: Account, requestId: string, attempts = 0): P
   expect(lines.map(({ reason }) => reason)).toEqual([suppressedReasons.manual])
 }
 
-test('a send to a suppressed contact is accepted, and fails without a call', async () => {
+test('a send to a suppressed contact is accepted, in a batch too, and fails without a call; its endpoint is told so', async () => {
   const account = await buildAccount(service)
+  const endpoint = await buildEndpoint(service, account.accountId, unreachableUrl, ['message.failed'])
   const contact = anyone()
   await suppress(account, contact)
   const worker = await service.startWorker()
   const suppressed = await accept(service, account, to(contact))
-  const other = await accept(service, account, to(anyone()))
-  await expectSuppressed(account, suppressed)
+  const [batched = '', other = ''] = await acceptAtOnce(service, account, [to(contact), to(anyone())])
+  for (const requestId of [suppressed, batched]) await expectSuppressed(account, requestId)
   expect((await finishedTimeline(service, other, account.apiKey)).status).toBe('sent')
   await worker.stop()
-  expect(await received(service, suppressed)).toEqual([])
-  expect(namesOf(await timelineOf(service, suppressed))).toEqual(['accepted', 'failed'])
+  for (const requestId of [suppressed, batched]) {
+    expect(await received(service, requestId)).toEqual([])
+    expect(namesOf(await timelineOf(service, requestId))).toEqual(['accepted', 'failed'])
+  }
+  expect(
+    (await callbacksOf(service, endpoint)).map(({ requestId, type, sequence }) => [
+      requestId,
+      type,
+      sequence,
+    ]),
+  ).toEqual([
+    [suppressed, 'message.failed', 1],
+    [batched, 'message.failed', 1],
+  ])
 })
 
 test('an entry is for its account alone, and with a channel for that channel alone', async () => {
@@ -224,6 +258,37 @@ test('a complaint changes neither status nor delivery, and is in the timeline an
     { type: 'message.delivered', sequence: 2, status: null, delivery: null },
     { type: 'message.complained', sequence: 3, status: 'sent', delivery: 'delivered' },
   ])
+})
+
+test('what providers report of contacts is counted once, and the sends that fail for it, by cause', async () => {
+  const { contactsRefused, suppressed } = service.runtime.metrics
+  const refusals = countsSince(contactsRefused, 'provider', 'cause')
+  const failures = countsSince(suppressed, 'cause')
+  const owner = await buildAccount(service)
+  const channelId = await buildProviderChannel(service, owner.accountId, 'whatsapp-cloud', whatsAppConfig)
+  const account = { ...owner, channelId }
+  const contact = newContact()
+  const requestId = await attemptedSend(service, account, { outcome: 'sent' }, to(contact))
+  const bounced = newContact()
+  const noSuch = { outcome: 'rejected', fault: 'recipient', reason: 'unknown', suppresses: 'bounce' } as const
+  await refusals()
+  for (let time = 0; time < 2; time++)
+    await sendReport(whatsAppReport(service, channelId, [{ requestId, kind: 'undelivered', code: 131050 }]))
+  expect(await refusals()).toEqual({ 'whatsapp-cloud opt_out': 1 })
+  await attemptedSend(service, account, noSuch, to(bounced))
+  expect(await refusals()).toEqual({ 'whatsapp-cloud bounce': 1 })
+  await failures()
+  for (const value of [contact, bounced]) {
+    const next = await accept(service, account, to(value))
+    await expect(beginAttempt(service, next, 'next')).rejects.toThrow('could not claim')
+  }
+  expect(await failures()).toEqual({ opt_out: 1, bounce: 1 })
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+  const later = anyone()
+  await accept(service, owner, { ...to(later), sendAt })
+  await suppress(owner, later)
+  await sweepOnce(service)
+  expect(await failures()).toEqual({ manual: 1 })
 })
 
 test('a channel suppresses only after the causes that it is set to', async () => {

@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest'
-import { causeOfEnd, reasonOfStaying, sinceFallback } from '../../../src/core/fallback.ts'
+import {
+  causeOfEnd,
+  decideFallback,
+  type EndedSend,
+  reasonOfStaying,
+  sinceFallback,
+} from '../../../src/core/fallback.ts'
 import { chainIssue } from '../../../src/core/fallback-chain.ts'
+import type { Message } from '../../../src/core/message.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
+import type { ProviderRules } from '../../../src/core/provider.ts'
+import { providerRules } from '../../../src/core/providers/index.ts'
 import { causeOfReason, suppressedReasons } from '../../../src/core/suppression.ts'
 import {
   type AttemptRecord,
@@ -25,13 +34,87 @@ test.each([
   expect(causeOfEnd(timelineOf({ status: 'failed', failure }))).toBe(cause)
 })
 
-test('a provider’s text that reads like one of ours doesn’t count for it: the fault of the attempt does', () => {
-  const attemptRecord: AttemptRecord = {
-    ...{ attempt: 1, durationMs: 1, providerStatus: 400, providerCode: null, providerMessageId: null },
-    outcome: 'rejected',
-    fault: 'recipient',
-    reason: ownReasons.expired,
+const fails = (reason: string): AttemptRecord => ({
+  ...{ attempt: 1, durationMs: 1, providerStatus: 400, providerCode: null, providerMessageId: null },
+  ...{ outcome: 'rejected', fault: 'recipient', reason },
+})
+
+const phone = { type: 'phone', value: '+4915112345678' } as const
+const text = (length: number): Message => ({ type: 'text', text: { value: 'x'.repeat(length) } })
+const media = (description: object) =>
+  ({ type: 'media', media: { mediaType: 'image', ...description } }) as Message
+const bySms = { ...providerRules.vonage, ...providerRules.vonage.limitsOf({ via: 'sms' }) }
+
+test.each<[string, Pick<EndedSend, 'message'> & Partial<EndedSend>, ProviderRules, string | undefined]>([
+  ['as long a text as it takes', { message: text(1600) }, providerRules.twilio, undefined],
+  ['a longer text', { message: text(1601) }, providerRules.twilio, 'message.text.value: at most 1600'],
+  [
+    'a text that its config makes too long',
+    { message: text(1001) },
+    bySms,
+    'message.text.value: at most 1000',
+  ],
+  [
+    'a link to a file',
+    { message: media({ mediaUrl: 'https://example.com/a.png' }) },
+    bySms,
+    'message.type: ',
+  ],
+  [
+    'a large file',
+    { message: media({ mimetype: 'image/png', sizeBytes: 6_000_000 }) },
+    providerRules.twilio,
+    'message.media.base64: 6000000 bytes',
+  ],
+  [
+    'a file of another type',
+    { message: media({ mediaUrl: 'https://example.com/a', mimetype: 'image/webp' }) },
+    providerRules.twilio,
+    'message.media.mimetype: ',
+  ],
+  [
+    'content that the provider would fetch here',
+    { message: media({ mimetype: 'image/png', sizeBytes: 1 }), hasPublicUrl: false },
+    providerRules.twilio,
+    'message.media.base64: this channel takes media by mediaUrl only',
+  ],
+  [
+    'another kind of contact',
+    { message: text(1), contact: { type: 'email', value: 'ann@example.com' } },
+    providerRules.twilio,
+    'contact.type: ',
+  ],
+])('a fallback is asked to carry %s', (_what, given, rules, why) => {
+  const attemptRecord = fails('no such number')
+  const timeline = timelineOf({
+    status: 'failed',
+    failure: 'no such number',
+    attempt: 1,
+    claimedAt: at,
+    attemptRecord,
+  })
+  const send = {
+    contact: phone,
+    formerChannels: [],
+    expiresAt: null,
+    isSuppressed: false,
+    hasPublicUrl: true,
   }
+  const target = { channelId: 'b', name: 'SMS', isDeleted: false, expireAfterSeconds: null, template: null }
+  const decided = decideFallback(
+    { timeline, now: new Date(1000), ...send, ...given },
+    { on: null, withinSeconds: null },
+    { ...target, rules },
+  )
+  expect(decided).toMatchObject(
+    why === undefined
+      ? { result: 'fell_back', message: given.message, reason: 'no such number' }
+      : { result: 'not_carried', why: expect.stringContaining(why) },
+  )
+})
+
+test('a provider’s text that reads like one of ours doesn’t count for it: the fault of the attempt does', () => {
+  const attemptRecord = fails(ownReasons.expired)
   const send = {
     status: 'failed',
     failure: ownReasons.expired,

@@ -121,6 +121,20 @@ describe('a refusal that ends with the connection', () => {
   })
 })
 
+test.each<[SmtpAnswer['at'], string, 'bounce' | undefined]>([
+  ['RCPT', '550 5.1.1 no', 'bounce'],
+  ['RCPT', '550 No such user here', 'bounce'],
+  ['RCPT', '550 5.7.1 no', undefined],
+  ['RCPT', '550 5.1.1 mailbox is full', undefined],
+  ['RCPT', '450 4.1.1 no such user', undefined],
+  ['end', '550 5.1.1 no such user', 'bounce'],
+  ['end', '552 5.2.2 mailbox full', undefined],
+  ['MAIL', '550 5.1.1 no such user', undefined],
+])('a contact that is refused at %s with %s is suppressed as: %s', async (at, reply, suppresses) => {
+  const outcome = await send({}, [{ at, reply }])
+  expect({ suppresses: undefined, ...outcome }).toMatchObject({ suppresses })
+})
+
 test('credentials that a server repeats are masked, in every form', async () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   const logins = [

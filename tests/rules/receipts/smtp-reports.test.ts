@@ -1,14 +1,14 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { smtpReceipts } from '../../../src/core/providers/smtp-receipts.ts'
 import type { ReadReceipts } from '../../../src/core/receipt.ts'
 import { aRequestId } from './contract.ts'
 
+const reports = 'tests/rules/receipts/reports'
+
 /** A report as a mail system makes it, of our mail. With CRLF, as mail has it. */
 const sample = (name: string) =>
-  readFileSync(`tests/rules/receipts/reports/${name}.eml`, 'utf8')
-    .replaceAll('REQUEST_ID', aRequestId)
-    .replaceAll('\n', '\r\n')
+  readFileSync(`${reports}/${name}.eml`, 'utf8').replaceAll('REQUEST_ID', aRequestId).replaceAll('\n', '\r\n')
 
 async function read(mail: string): Promise<ReadReceipts> {
   const request = {
@@ -50,6 +50,31 @@ test.each([
       unreadable: 0,
     })
   }
+})
+
+test('of all the samples, exactly those suppress that say that there is no such contact', async () => {
+  const names = readdirSync(reports).map((file) => file.replace('.eml', ''))
+  const causes: Record<string, unknown> = {}
+  for (const name of names) {
+    const { receipts } = await read(sample(name))
+    const cause = receipts.map(({ suppresses }) => suppresses).find(Boolean)
+    if (cause) causes[name] = cause
+  }
+  expect(causes).toEqual({
+    'another-uuid-in-delivered-to': 'bounce',
+    'encoded-global': 'bounce',
+    'exchange-online': 'bounce',
+    'exim-no-part': 'bounce',
+    gmail: 'bounce',
+    'google-no-part': 'bounce',
+    'no-message-fields': 'bounce',
+    postfix: 'bounce',
+    qmail: 'bounce',
+    'rfc3464-e2': 'bounce',
+    'sendmail-no-part': 'bounce',
+    'space-before-colon-one-group': 'bounce',
+    yahoo: 'bounce',
+  })
 })
 
 test.each(['google-delay', 'quoted-passing-reply', 'quoted-in-forward', 'read-report'])(
