@@ -437,6 +437,11 @@ select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "e
        c.expects_receipts as "expectsReceipts", c.receipt_at as "receiptAt", c.created_at as "createdAt",
        c.shown_config as "shownConfig",
        array(select name from templates t where t.channel_id = c.id order by name limit 100) as templates,
+       c.auto_suppress as "autoSuppress", c.fallback_channel_id as "fallbackChannelId",
+       c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
+       (select coalesce(json_agg(json_build_object('channelId', f.id, 'name', f.name) order by f.name), '[]')
+        from channels f
+        where f.account_id = c.account_id and f.fallback_channel_id = c.id and f.deleted_at is null) as "fallsBackHere",
        (select json_build_object('channels', count(*), 'failing', count(o.breaker_open_until),
                                  'since', min(coalesce(o.breaker_opened_at, o.breaker_open_until))
                                             filter (where o.breaker_open_until is not null))
@@ -2418,20 +2423,23 @@ counted_accepts as (
 select "requestId", "overflowOf", "isBehind" from recorded;
 
 -- last_failures_of_channels: Finds what the providers of channels last answered when a call failed.
--- Of sends that ended otherwise than sent; and of those that are tried again, among the last in line.
+-- Of the last sends that failed after a call; and of those that are tried again, among the last in line. The attempts
+-- before a replay or a fallback don't count: another channel may have made them.
 select c.id as "channelId", last.*
 from unnest($1::uuid[]) c (id) cross join lateral (
-  (select s.request_id as "requestId", s.finished_at as at, s.attempt_record as record, s.failure
-   from sends s where s.channel_id = c.id and s.failure is not null
-   order by s.seq desc limit (select 100))
+  (select f.request_id as "requestId", f.finished_at as at, f.attempt_record as record
+   from (select s.request_id, s.finished_at, s.attempt_record from sends s
+         where s.channel_id = c.id and s.failure is not null
+         order by s.seq desc limit (select 100)) f
+   where f.attempt_record is not null)
   union all
-  select w.request_id, e.at, e.fields, null
-  from (select s.request_id, s.attempt from sends s
+  select w.request_id, e.at, e.fields
+  from (select s.request_id, s.attempt > s.attempts_before_replay as is_tried_again from sends s
         where s.channel_id = c.id and s.finished_at is null
         order by s.next_attempt_at desc limit (select 100)) w
     cross join lateral (
       select e.at, e.fields from send_events e
-      where w.attempt > 0 and e.request_id = w.request_id and e.event = 'attempt_finished'
+      where w.is_tried_again and e.request_id = w.request_id and e.event = 'attempt_finished'
       order by e.at desc limit 1) e
   order by at desc limit 1) last;
 
@@ -2492,8 +2500,9 @@ select e.id as "suppressionId", e.contact_type as "contactType",
   case when e.erased_at is null then e.contact_value end as "contactValue",
   e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
 from suppressions e
-where e.account_id = $1 and e.id > $2
-order by e.id limit $3;
+-- By the index of accounts: in that of ids, a plan may read the entries of others.
+where (e.account_id, e.id) > ($1, $2) and (e.account_id, e.id) <= ($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+order by e.account_id, e.id limit $3;
 
 -- lock_channels: Locks the channels whose permits are about to be granted.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
@@ -4347,29 +4356,34 @@ returning c.endpoint_id as "endpointId";
 update workers set alive_until = '-infinity' where name = $1;
 
 -- same_content: Finds those of some sends that have the same content as one, with their API keys and Idempotency-Keys.
--- $1: the sends; $2: the one; $3: since which id the first sends of their
--- batches are; $4: until which id.
+-- $1: the sends; $2: the one; $3: the first id that the first send of each
+-- send's batch may have; $4: the last.
 with
 compared as materialized (
   select request_id, accepted_at, status, api_key_id,
-         message #- '{template,definition}' as message, greatest(accepted_at, send_at) as key_at
+         message #- '{template,definition}' as message, send_at
   from sends where request_id = any((select $1::uuid[])::uuid[])
   union all
   select request_id, accepted_at, 'queued', api_key_id,
-         message #- '{template,definition}', greatest(accepted_at, send_at)
+         message #- '{template,definition}', send_at
   from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]))
 select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status,
        s.api_key_id as "apiKeyId", a.display_prefix as "apiKeyPrefix",
        left(encode(k.hash, 'hex'), 8) as "idempotencyHash", k.batch is not null as "isBatch",
-       s.key_at > clock_timestamp() - interval '24 hours' as "isIdempotencyKept"
+       key_at > clock_timestamp() - interval '24 hours' as "isIdempotencyKept"
 from (
-  select s.* from compared s join compared one on one.request_id = $2 and one.message = s.message
+  select s.* from compared s join compared asked on asked.request_id = $2 and asked.message = s.message
   order by s.request_id <> $2, s.accepted_at desc limit 11) s
   left join api_keys a on a.id = s.api_key_id
+  cross join lateral (select 
+      greatest(s.accepted_at, coalesce(
+        (select (e.fields->>'sendAt')::timestamptz from send_events e
+         where e.request_id = s.request_id and e.event = 'scheduled' order by e.at limit 1),
+        s.send_at)) as key_at) stored
   left join unnest($1::uuid[], $3::uuid[], $4::uuid[]) as one (id, earliest, latest) on one.id = s.request_id
   left join lateral (
     select hash, batch from idempotency_keys
-    where created_at between s.key_at - interval '2 s' and s.key_at + interval '2 s'
+    where created_at between key_at - interval '2 s' and key_at + interval '2 s'
       and request_id = s.request_id
     union all
     select hash, batch from idempotency_keys

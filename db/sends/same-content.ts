@@ -35,8 +35,8 @@ const sameStatement = prepared<PostedSend>(
   'same_content',
   'Finds those of some sends that have the same content as one, with their API keys and Idempotency-Keys.',
   sqlText`
-    -- $1: the sends; $2: the one; $3, $4: the range of ids in which the first send of
-    -- each send's batch lies.
+    -- $1: the sends; $2: the one; $3: the first id that the first send of each
+    -- send's batch may have; $4: the last.
     with
     compared as materialized (
       select request_id, accepted_at, status, api_key_id,

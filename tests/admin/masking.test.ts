@@ -5,6 +5,7 @@ import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, newContact } from '../support/builders.ts'
 import { ask, buildPerson, signIn } from '../support/people.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { StoodStill } from '../support/standstill.ts'
 
 let service: TestService
 let admin: TestAdmin
@@ -52,6 +53,7 @@ const pages = () => [
 async function seen(by: 'Ann' | 'Oz', at: TestAdmin): Promise<boolean[]> {
   const headers = await signIn(at, by)
   const answers = [...(await Promise.all(pages().map((path) => ask(at, path, { headers }))))]
+  if (answers.some(({ status }) => status === 503)) throw new StoodStill('a page had waited too long')
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
   // A search shows again what was typed.
   return answers.map(({ html }) => html.replace(/<form.*?<\/form>/gs, '').includes(contact.slice(4)))

@@ -41,7 +41,9 @@ export function OperationSection({ id, method, path, operation }: PlacedOperatio
         </p>
       )}
       {description !== undefined && <Prose text={description} />}
-      {parameters.length > 0 && <Parameters of={summary} parameters={parameters} />}
+      {parameters.length > 0 && (
+        <Parameters of={path === undefined ? summary : `${method} ${path}`} parameters={parameters} />
+      )}
       {body && (
         <>
           <h4>Body</h4>

@@ -26,7 +26,7 @@ export function renderGuides(): Guide[] {
 
 export function renderGuide(name: GuideName, source: string): Guide {
   const marked = new Marked({
-    renderer: { heading, link, table, code: ({ text, lang }) => block(text, lang) },
+    renderer: { heading, link, table: numberedTable(), code: ({ text, lang }) => block(text, lang) },
   })
   const tokens = marked.lexer(source)
   const sections = sectionsOf(tokens)
@@ -53,10 +53,14 @@ function link(this: Parser, { href, tokens }: Tokens.Link): string {
   return `<a href="${escaped(href.replace(/^([\w-]+)\.md\b/, '$1'))}">${this.parser.parseInline(tokens)}</a>`
 }
 
-function table(this: Parser, { header, rows }: Tokens.Table): string {
-  const row = (cells: Tokens.TableCell[], tag: string) =>
-    `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>`
-  return `<section class="scroll" tabindex="0" aria-label="Table"><table><thead>${row(header, 'th')}</thead><tbody>${rows.map((cells) => row(cells, 'td')).join('')}</tbody></table></section>\n`
+/** The parts of a page that scroll need different names. */
+function numberedTable() {
+  let count = 0
+  return function table(this: Parser, { header, rows }: Tokens.Table): string {
+    const row = (cells: Tokens.TableCell[], tag: string) =>
+      `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>`
+    return `<section class="scroll" tabindex="0" aria-label="Table ${++count}"><table><thead>${row(header, 'th')}</thead><tbody>${rows.map((cells) => row(cells, 'td')).join('')}</tbody></table></section>\n`
+  }
 }
 
 const block = (text: string, lang: string | undefined) =>
