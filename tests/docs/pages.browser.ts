@@ -42,7 +42,7 @@ test('the form of an operation sends what is in it, with the key, to the service
   const send = page.locator('#sendMessageOnChannel')
   await send.getByText('Try it').click()
   await send.getByLabel('API key').fill(account.apiKey)
-  await send.getByLabel('channelId').fill(account.channelId)
+  await send.getByLabel('channelId', { exact: true }).fill(account.channelId)
   await send.getByRole('button', { name: 'Send' }).click()
   await send.getByText(/^202 Accepted/).waitFor()
   expect(await send.locator('output').innerText()).toContain('"requestId"')
