@@ -6,6 +6,7 @@ import { Redis } from 'ioredis'
 import { createAccount } from '../../db/accounts/accounts.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { migrateDatabase } from '../../db/migrate.ts'
+import { permissions } from '../../src/core/api-key.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { type Reaper, startEmbedded, startRedisCluster } from '../../src/dev/embedded/index.ts'
 import { temporaryFolder } from '../../src/dev/embedded/temporary-folder.ts'
@@ -189,7 +190,7 @@ function environmentOf(databaseUrl: string, redisUrl: string): Record<string, st
 async function openAccount(registry: Registry, provider: Provider): Promise<Tenant> {
   const rateLimit = { points: 1_000_000_000, seconds: 1 }
   const accountId = await createAccount(registry.runtime.db, 'Bench', rateLimit)
-  const { apiKey } = await buildKey(registry, accountId)
+  const { apiKey } = await buildKey(registry, accountId, { permissions: [...permissions] })
   return {
     async openChannel(path, onUncertain = 'resend') {
       const url = provider.urlOf(path)
