@@ -267,7 +267,7 @@ export const sends = pgTable(
     changeNumber: integer('change_number').notNull().default(0),
     /** What it is counted as now (db/counters/counted-as.ts). Null if it was accepted before counting began. */
     countedAs: text('counted_as'),
-    /** The API key that posted it. Null if it was accepted before migration 0027, or by the previous release. */
+    /** The API key that posted it. Null if it was accepted before migration 0027, or accepted or moved by the previous release. */
     apiKeyId: uuid('api_key_id'),
   },
   // No index uses the status, because then every claim would write to the indexes. For the same reason pages are filled only to

@@ -1368,7 +1368,7 @@ checked as (
 -- A permit was for the other channel.
 unused as (
   delete from permits where request_id = any(array(select request_id from chosen))),
--- Its endpoints aren't told of a failure after which it goes on.
+-- Its endpoints get no callback about a failure after which it goes on.
 retracted as (
   delete from callbacks c using chosen s join endpoints e on e.account_id = s.account_id
   where c.endpoint_id = e.id and c.request_id = s.request_id and c.sequence = s.change_number

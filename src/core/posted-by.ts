@@ -1,6 +1,6 @@
 /** What is known of how a send was posted. */
 export interface PostedBy {
-  /** Null if it was accepted before API keys were recorded. */
+  /** Null if a process of an earlier release accepted it, or moved it when it was due. */
   apiKeyId: string | null
   /** How the key is shown; null if it is no longer there. */
   apiKeyPrefix: string | null
@@ -14,7 +14,8 @@ export interface PostedBy {
 
 /** By which API key a send came, in words. */
 export function apiKeyWords({ apiKeyId, apiKeyPrefix }: PostedBy): string {
-  if (apiKeyId === null) return 'not recorded: an earlier release accepted the send'
+  if (apiKeyId === null)
+    return 'not recorded: a process of an earlier release accepted the send, or moved it when it was due'
   return apiKeyPrefix === null ? `${apiKeyId}, which is no longer there` : `${apiKeyPrefix}…`
 }
 

@@ -5,7 +5,7 @@ import { serviceOfFile } from '../support/service.ts'
 
 const service = await serviceOfFile()
 
-test('an answer of an API is seen, whoever asked, and would fail its test with a status that the document lacks', async () => {
+test('an answer of an API is seen, whatever asked for it, and fails its test if the document lacks its status', async () => {
   await (await fetch(`${service.url}/v1/messages`)).text()
   const seen = answersSeen.filter(({ path }) => path === '/v1/messages')
   expect(seen).toMatchObject([{ method: 'GET', status: 401, body: { message: expect.any(String) } }])

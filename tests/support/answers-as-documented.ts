@@ -1,7 +1,7 @@
 import { afterAll, afterEach } from 'vitest'
-import { answersSeen } from './answers-seen.ts'
+import { answersSeen, holdAgainstDocument } from './answers-seen.ts'
 
-/** A test fails by whatever the API answered meanwhile that the document doesn't have, whoever asked. */
+/** Fails the test if an API of this process has answered what the document doesn't have. */
 async function expectDocumented(): Promise<void> {
   const answers = answersSeen.splice(0)
   if (answers.length === 0) return
@@ -10,5 +10,6 @@ async function expectDocumented(): Promise<void> {
     validateAnswer(method, path, status, body, headers)
 }
 
+holdAgainstDocument()
 afterEach(expectDocumented)
 afterAll(expectDocumented)

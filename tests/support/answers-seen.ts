@@ -11,8 +11,16 @@ export interface SeenAnswer extends Answer {
 /** All that the APIs of this process have answered, until a test's end holds it against the document. */
 export const answersSeen: SeenAnswer[] = []
 
-/** Adds each answer of the server to `answersSeen`, before its client has it. */
+/** Elsewhere nothing would take them out again. */
+let isHeldAgainstDocument = false
+
+export function holdAgainstDocument(): void {
+  isHeldAgainstDocument = true
+}
+
+/** Adds each answer of the server to `answersSeen`, before its client has it, where tests hold them against the document. */
 export function watchAnswers(server: Server): void {
+  if (!isHeldAgainstDocument) return
   server.prependListener('request', ({ method = '', url = '' }, response) => {
     const path = url.replace(/^https?:\/\/[^/]*/i, '')
     onAnswer(response, (answer) => answersSeen.push({ method, path, ...answer }))

@@ -1,10 +1,9 @@
-import { Pool } from 'undici'
 import { percentile } from '../figures.ts'
 import { openStage, type Stage } from '../stage.ts'
 import type { Case } from './case.ts'
 import { atMost } from './ratio.ts'
+import { timePages } from './time-pages.ts'
 
-const pages = 40
 const typical = { floor: 50, aim: 20 }
 const slowest = { floor: 1500, aim: 500 }
 
@@ -13,29 +12,13 @@ export const list: Case = {
   name: 'list',
   async measure({ sizes, print }) {
     const stage = await openStage()
-    const pool = new Pool(stage.api.url)
     try {
       const { apiKey, channelId } = await (await stage.openAccount()).openChannel('/accept/speed')
       await grow(stage, channelId, sizes.listed)
       const filters = filtersOf(channelId)
       const results = []
       for (const [name, filter] of Object.entries(filters)) {
-        const ms: number[] = []
-        let after: string | null = null
-        for (let page = 0; page < pages; page++) {
-          const query = new URLSearchParams({ ...filter, limit: '100', ...(after !== null && { after }) })
-          const startedAt = performance.now()
-          const { statusCode, body } = await pool.request({
-            path: `/v1/messages?${query}`,
-            method: 'GET',
-            headers: { Authorization: `Bearer ${apiKey}` },
-          })
-          const answer = (await body.json()) as { next: string | null }
-          ms.push(performance.now() - startedAt)
-          if (statusCode !== 200) throw new Error(`not listed: ${statusCode} ${JSON.stringify(answer)}`)
-          after = answer.next
-          if (after === null) break
-        }
+        const ms = await timePages(stage.api, apiKey, '/v1/messages', filter)
         const [p50, most] = [percentile(ms, 0.5), Math.max(...ms)]
         print(`list: ${name}: ${ms.length} pages, p50 ${p50.toFixed(1)} ms, slowest ${most.toFixed(0)} ms`)
         const words = `${name}, ${sizes.listed.toLocaleString('en')} sends`
@@ -51,7 +34,6 @@ export const list: Case = {
       }
       return results
     } finally {
-      await pool.close()
       await stage.close()
     }
   },

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { Pool } from 'undici'
 import { csvHeader } from '../../../src/core/suppression-csv.ts'
 import { testSecrets } from '../../support/service.ts'
 import { alternate } from '../benchmark.ts'
@@ -14,8 +13,8 @@ import { openStage, type Stage } from '../stage.ts'
 import { dispatch } from '../throughput.ts'
 import type { Case } from './case.ts'
 import { atMost, ratio } from './ratio.ts'
+import { timePages } from './time-pages.ts'
 
-const pages = 40
 const figureOf = (variant: string, unit: string): Figure => ({ variant, unit, values: [] })
 
 /** An account with many suppressed contacts: the import of some, the pages of all, and the claims of sends to others. */
@@ -32,7 +31,7 @@ export const suppressions: Case = {
       print(`suppressions: ${count(sizes.imported)} imported in ${imported.values[0]?.toFixed(1)} s`)
       await addEntries(stage, accountId, sizes.suppressed - sizes.imported)
       const listed = figureOf('p50', ' ms')
-      listed.values.push(percentile(await listAll(stage, sender.apiKey), 0.5))
+      listed.values.push(percentile(await timePages(stage.api, sender.apiKey, '/v1/suppressions'), 0.5))
       print(`suppressions: page of ${count(sizes.suppressed)}: p50 ${listed.values[0]?.toFixed(1)} ms`)
 
       const withEntries = figureOf('with entries', '/s')
@@ -101,27 +100,4 @@ async function addEntries({ db }: Stage, accountId: string, entries: number): Pr
     )
   }
   await db.$client.query(vacuum)
-}
-
-/** @returns the milliseconds of each page. */
-async function listAll({ api }: Stage, apiKey: string): Promise<number[]> {
-  const pool = new Pool(api.url)
-  const ms: number[] = []
-  let after: string | null = null
-  for (let page = 0; page < pages; page++) {
-    const query = new URLSearchParams({ limit: '100', ...(after !== null && { after }) })
-    const startedAt = performance.now()
-    const { statusCode, body } = await pool.request({
-      path: `/v1/suppressions?${query}`,
-      method: 'GET',
-      headers: { Authorization: `Bearer ${apiKey}` },
-    })
-    const answer = (await body.json()) as { next: string | null }
-    ms.push(performance.now() - startedAt)
-    if (statusCode !== 200) throw new Error(`not listed: ${statusCode} ${JSON.stringify(answer)}`)
-    after = answer.next
-    if (after === null) break
-  }
-  await pool.close()
-  return ms
 }

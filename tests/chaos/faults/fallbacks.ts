@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { updateChannel } from '../../../db/accounts/channels.ts'
 import { groupBy } from '../../support/group-by.ts'
-import { between, pick } from '../../support/random.ts'
+import { between } from '../../support/random.ts'
 import { isRefusedContact, type ProviderCall } from '../behaviours.ts'
 import { load } from '../clients.ts'
 import { openDeliveries } from '../deliveries.ts'
 import { type Fault, violation, violationsOf } from '../fault.ts'
 import { type Phase, type PhaseRow, settle } from '../phase.ts'
-import { endSlowStart, killWorker, uncertainOnlyInFlight, youngest } from './workers.ts'
+import { killSome, killsOf } from './some-kills.ts'
+import { uncertainOnlyInFlight } from './workers.ts'
 
 /** What the ledgers of the two channels show. */
 interface Course {
@@ -27,8 +28,8 @@ const isUnreached = (contact: string) => Number(contact.slice(-4)) % 3 === 1
 export const fallbacks: Fault = {
   name: 'fallbacks',
   share: 0.05,
-  times: ({ workerKills, apiKills }) => Math.ceil(workerKills / 4) + apiKills + 2,
-  async strike(phase, { workerKills, apiKills }) {
+  times: (scale) => killsOf(scale) + 2,
+  async strike(phase, scale) {
     const { random, world } = phase
     const path = '/fallbacks-second'
     const secondLedger = world.provider.open(path, Math.floor(random() * 2 ** 31))
@@ -58,23 +59,17 @@ export const fallbacks: Fault = {
     secondLedger.behave('slow', 0, 200)
     secondLedger.onCall = ({ requestId }) => delivered.report(requestId)
     const faults = async () => {
-      for (let kill = 0; kill < Math.ceil(workerKills / 4); kill++) {
-        await sleep(between(random, 300, 1000))
-        await endSlowStart(world)
-        await killWorker(phase, youngest(world))
-        await world.fleet.complete()
-      }
-      for (let kill = 0; kill < apiKills; kill++) {
-        await sleep(between(random, 300, 800))
-        await world.fleet.kill(pick(random, world.fleet.apis()))
-        await world.fleet.complete()
-      }
+      await killSome(phase, scale)
       await world.servers.crashPostgres()
       await sleep(2000)
       await world.servers.startPostgres()
       await world.servers.emptyRedis()
     }
-    await load(phase, { count: phase.sends, seconds: 2 * apiKills + workerKills / 2, during: faults() })
+    await load(phase, {
+      count: phase.sends,
+      seconds: 2 * scale.apiKills + scale.workerKills / 2,
+      during: faults(),
+    })
     await settle(phase)
     await Promise.all(reports)
     await undelivered.drained()

@@ -3,13 +3,14 @@ import { holdChannel, resumeChannel } from '../../../db/accounts/channels.ts'
 import { replaySend } from '../../../db/sends/replays.ts'
 import { addSuppression } from '../../../db/suppression/entries.ts'
 import { causeOfReason } from '../../../src/core/suppression.ts'
-import { between, pick } from '../../support/random.ts'
+import { between } from '../../support/random.ts'
 import { testSuppressionKey } from '../../support/service.ts'
 import { eventually } from '../../support/wait.ts'
 import { load } from '../clients.ts'
 import { type Fault, violation, violationsOf } from '../fault.ts'
 import { type Phase, type PhaseRow, settle } from '../phase.ts'
-import { endSlowStart, killWorker, uncertainOnlyInFlight, youngest } from './workers.ts'
+import { killSome, killsOf } from './some-kills.ts'
+import { uncertainOnlyInFlight } from './workers.ts'
 
 /** From this long after its entry, nothing is sent to a contact. */
 const calledWithinMs = 1000
@@ -30,8 +31,8 @@ const isSuppressed = ({ status, failure }: PhaseRow) =>
 export const suppressions: Fault = {
   name: 'suppressions',
   share: 0.05,
-  times: ({ workerKills, apiKills }) => Math.ceil(workerKills / 4) + apiKills,
-  async strike(phase, { workerKills, apiKills }) {
+  times: killsOf,
+  async strike(phase, scale) {
     const { random, world } = phase
     const addedAt = new Map<string, number>()
     entries.set(phase, addedAt)
@@ -63,23 +64,10 @@ export const suppressions: Fault = {
         : undefined
     }
     phase.provider.behave('slow', 0, 200)
-    const faults = async () => {
-      for (let kill = 0; kill < Math.ceil(workerKills / 4); kill++) {
-        await sleep(between(random, 300, 1000))
-        await endSlowStart(world)
-        await killWorker(phase, youngest(world))
-        await world.fleet.complete()
-      }
-      for (let kill = 0; kill < apiKills; kill++) {
-        await sleep(between(random, 300, 800))
-        await world.fleet.kill(pick(random, world.fleet.apis()))
-        await world.fleet.complete()
-      }
-    }
     await load(phase, {
       count: phase.sends,
-      seconds: apiKills + workerKills / 2,
-      during: faults(),
+      seconds: scale.apiKills + scale.workerKills / 2,
+      during: killSome(phase, scale),
       sendAt,
       channelIds: [phase.channelId, heldId],
     })
