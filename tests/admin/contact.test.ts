@@ -257,7 +257,9 @@ describe('sent twice?', () => {
     await $client.query('update sends set api_key_id = gen_random_uuid() where request_id = $1', [requestId])
     expect(await details()).toMatch(/API key [0-9a-f-]{36}, which is no longer there/)
     await $client.query('update sends set api_key_id = null where request_id = $1', [requestId])
-    expect(await details()).toContain('API key not recorded: a process of an earlier release accepted the send')
+    expect(await details()).toContain(
+      'API key not recorded: a process of an earlier release accepted the send',
+    )
   })
 
   test('an erased send still names its API key', async () => {
