@@ -472,6 +472,24 @@ where c.id = any((select $1::uuid[])::uuid[]);
 select request_id as "requestId", account_id as "accountId", channel_id || former_channels as "channelIds"
 from sends where request_id = any((select $1::uuid[])::uuid[]);
 
+-- channels_often_refused: Counts the channels of whose sends of a day too many bounced for good or were complained about, for metrics.
+select c.provider, r.cause, count(*)::int as channels
+from (
+  select coalesce(s.former_channels[1], s.channel_id) as channel_id, e.cause, count(*) as refused
+  from suppressions e join sends s on s.request_id = e.request_id
+  where e.cause in ('bounce', 'complaint') and e.created_at > now() - interval '1 day'
+  group by 1, 2) r
+  join channels c on c.id = r.channel_id
+  cross join lateral (
+    select sum(sent + delivered + read + undelivered + failed) as ended
+    from send_counts n
+    where n.channel_id = r.channel_id
+      and n.hour in (select date_trunc('hour', now(), 'UTC') - ago * interval '1 hour'
+                     from generate_series(0, 24) ago)) n
+where r.refused >= 2 and n.ended >= 100
+  and r.refused > n.ended * case r.cause when 'bounce' then 0.05 else 0.001 end
+group by 1, 2;
+
 -- check_account: Lets a worker compare all waiting sends of an account with its entries.
 insert into suppression_checks (account_id) values ($1);
 
@@ -809,11 +827,12 @@ cross join lateral (
   order by s.next_attempt_at, s.request_id
   limit $3) due;
 
--- due_suppression_checks: Locks checks that are due.
+-- due_suppression_checks: Locks checks that are due: of contacts, or one of an account, whose sends may be many.
+-- $1: whether of an account.
 select array_agg(id) as ids from (
   select id from suppression_checks
-  where due_at <= now()
-  order by due_at limit 100
+  where due_at <= now() and (contact_value is null) = $1
+  order by due_at limit case when $1 then 1 else 100 end
   for update skip locked) due;
 
 -- end_of_suppressions: Finds the last entry that page_of_suppressions looks at.

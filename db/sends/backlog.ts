@@ -3,6 +3,7 @@ import { isFirst } from '../callbacks/endpoint-claims.ts'
 import { hasLimits, isDue, isHeadOfAll, isHeld, isQueued } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
+import { countRefusedChannels, type RefusedChannels } from '../suppression/refused-shares.ts'
 
 /** The unfinished work of the whole service. Read from the indexes of unfinished sends, so its cost doesn't grow with history. */
 export interface Backlog {
@@ -11,6 +12,7 @@ export interface Backlog {
   oldestWaiting: OldestWaiting
   channels: ChannelStates[]
   callbacks: CallbackBacklog
+  refusedChannels: RefusedChannels[]
   /** Number of workers with a current lease. */
   workers: number
 }
@@ -141,14 +143,16 @@ const workersStatement = prepared<{ count: number }>(
 )
 
 export async function readBacklog(db: Database): Promise<Backlog> {
-  const [[sends], [scheduled], channels, [callbacks], [endpoints], [workers]] = await Promise.all([
-    sendsStatement(db, []),
-    scheduledStatement(db, []),
-    channelsStatement(db, []),
-    callbacksStatement(db, []),
-    endpointsStatement(db, []),
-    workersStatement(db, []),
-  ])
+  const [[sends], [scheduled], channels, [callbacks], [endpoints], refusedChannels, [workers]] =
+    await Promise.all([
+      sendsStatement(db, []),
+      scheduledStatement(db, []),
+      channelsStatement(db, []),
+      callbacksStatement(db, []),
+      endpointsStatement(db, []),
+      countRefusedChannels(db),
+      workersStatement(db, []),
+    ])
   const { due = 0, later = 0, sending = 0, free = 0, limited = 0, stopped = 0 } = sends ?? {}
   return {
     unfinished: { due, later, sending, scheduled: scheduled?.sends ?? 0 },
@@ -158,6 +162,7 @@ export async function readBacklog(db: Database): Promise<Backlog> {
       ...(callbacks ?? { due: 0, later: 0, disabled: 0, oldestDue: 0 }),
       ...(endpoints ?? { disabledEndpoints: 0, failingEndpoints: 0 }),
     },
+    refusedChannels,
     workers: workers?.count ?? 0,
   }
 }

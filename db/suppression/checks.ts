@@ -1,6 +1,6 @@
 import { moveGivenSends } from '../admission/scheduled-sends.ts'
 import { entryValues, isSuppressed } from '../claim-rule.ts'
-import { type Database, inTransaction } from '../client.ts'
+import { type Database, inTransaction, type Transaction } from '../client.ts'
 import type { FailedSend } from '../delivery/fail-queued.ts'
 import type { FallBack } from '../delivery/fall-back.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -19,20 +19,25 @@ const againAfterSeconds = 1
 const maxChecks = 100
 const maxSends = 1000
 
-interface Check {
-  ids: string[]
+interface Checks {
+  ids: string[] | null
 }
 
-const dueStatement = prepared<Check>(
+const dueStatement = prepared<Checks>(
   'due_suppression_checks',
-  'Locks checks that are due.',
+  'Locks checks that are due: of contacts, or one of an account, whose sends may be many.',
   sqlText`
+    -- $1: whether of an account.
     select array_agg(id) as ids from (
       select id from suppression_checks
-      where due_at <= now()
-      order by due_at limit ${maxChecks}
+      where due_at <= now() and (contact_value is null) = $1
+      order by due_at limit case when $1 then 1 else ${maxChecks} end
       for update skip locked) due`,
 )
+
+async function dueIds(transaction: Transaction, of: 'contact' | 'account'): Promise<string[] | undefined> {
+  return (await dueStatement(transaction, [of === 'account']))[0]?.ids ?? undefined
+}
 
 type Waiting = 'queued' | 'sending' | 'scheduled'
 
@@ -125,9 +130,10 @@ export async function runSuppressionChecks(
   fallBack: FallBack = async () => [],
 ): Promise<CheckPass> {
   return await inTransaction(db, async (transaction) => {
-    const [due] = await dueStatement(transaction, [])
-    if (!due?.ids) return { failed: [], isMore: false }
-    const found = await findStatement(transaction, [due.ids, suppressionKey])
+    // One of an account that takes too long is not to stop those of contacts.
+    const due = (await dueIds(transaction, 'contact')) ?? (await dueIds(transaction, 'account'))
+    if (!due) return { failed: [], isMore: false }
+    const found = await findStatement(transaction, [due, suppressionKey])
     const scheduled = found.filter(({ status }) => status === 'scheduled').map(({ requestId }) => requestId)
     if (scheduled.length > 0) await moveGivenSends(transaction, scheduled)
     const waiting = found.filter(({ status }) => status !== 'sending')
@@ -136,7 +142,7 @@ export async function runSuppressionChecks(
     // Those that another statement has locked are looked at again.
     const isInFlight = failed.length < found.length
     const isMore = found.length === maxSends && failed.length > 0
-    await endStatement(transaction, [due.ids, isInFlight, isMore])
-    return { failed, isMore: isMore || due.ids.length === maxChecks }
+    await endStatement(transaction, [due, isInFlight, isMore])
+    return { failed, isMore: true }
   })
 }

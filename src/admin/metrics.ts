@@ -33,6 +33,7 @@ export function metrics(runtime: AdminRuntime) {
       clear: () => {
         for (const gauge of [gauges.unfinished, gauges.oldestWaiting]) gauge.reset()
         for (const gauge of [gauges.heldChannels, gauges.breakers, gauges.withoutReceipts]) gauge.reset()
+        gauges.oftenRefused.reset()
         // `reset()` would set a gauge without labels to 0.
         gauges.workers.remove()
         gauges.oldestCallback.remove()
@@ -119,7 +120,7 @@ function showQueues(
 }
 
 function showBacklog(gauges: Metrics, backlog: Backlog): void {
-  const { unfinished, oldestWaiting, channels, callbacks, workers } = backlog
+  const { unfinished, oldestWaiting, channels, refusedChannels, callbacks, workers } = backlog
   for (const [state, count] of Object.entries(unfinished)) gauges.unfinished.set({ state }, count)
   for (const [kind, seconds] of Object.entries(oldestWaiting)) {
     gauges.oldestWaiting.set({ channels: kind }, seconds)
@@ -130,6 +131,10 @@ function showBacklog(gauges: Metrics, backlog: Backlog): void {
     gauges.breakers.set({ provider, state: 'open' }, one?.breakersOpen ?? 0)
     gauges.breakers.set({ provider, state: 'half_open' }, one?.breakersHalfOpen ?? 0)
     gauges.withoutReceipts.set({ provider }, one?.withoutReceipts ?? 0)
+    for (const cause of ['bounce', 'complaint'] as const) {
+      const refused = refusedChannels.find((some) => some.provider === provider && some.cause === cause)
+      gauges.oftenRefused.set({ provider, cause }, refused?.channels ?? 0)
+    }
   }
   for (const state of ['due', 'later', 'disabled'] as const)
     gauges.callbacksWaiting.set({ state }, callbacks[state])

@@ -316,6 +316,12 @@ function backlogMetrics({ gauge }: Definitions) {
       'Channels that have sent messages, and got no receipt for an hour, although their provider should report each message.',
       'provider',
     ),
+    oftenRefused: gauge(
+      'outbound_channels_often_refused',
+      'Channels of whose sends of a day more than 5 % bounced for good, or more than 0.1 % were complained about.',
+      'provider',
+      'cause',
+    ),
     callbacksWaiting: gauge(
       'outbound_callbacks_waiting',
       'Callbacks that no endpoint has taken yet.',

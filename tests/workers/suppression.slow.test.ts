@@ -4,6 +4,7 @@ import { holdChannel, resumeChannel } from '../../db/accounts/channels.ts'
 import { recordReceipts } from '../../db/receipts.ts'
 import { suppressionChecks } from '../../db/schema.ts'
 import { replaySend } from '../../db/sends/replays.ts'
+import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { addSuppression, listSuppressions, removeSuppression } from '../../db/suppression/entries.ts'
 import type { ReceiptKind } from '../../src/core/receipt.ts'
 import { type AutoCause, suppressedReasons } from '../../src/core/suppression.ts'
@@ -320,4 +321,23 @@ test('a refusal that says that there is no such contact suppresses it before the
   } as const
   const requestId = await attemptedSend(service, account, outcome, to(anyone()))
   expect(await causesOf(account)).toEqual([{ cause: 'bounce', channelId: null, requestId }])
+})
+
+test('contacts are compared before whole accounts, which may take long', async () => {
+  const { accountId } = await buildAccount(service)
+  await checksAreOver()
+  await db.insert(suppressionChecks).values({ accountId, contactValue: null })
+  await db.insert(suppressionChecks).values({ accountId, contactValue: anyone() })
+  const dueNow = async () => {
+    const { rows } = await db.$client.query<{ contact: string | null }>(
+      'select contact_value as contact from suppression_checks where due_at <= now()',
+    )
+    return rows.map(({ contact }) => (contact === null ? 'account' : 'contact')).sort()
+  }
+  expect(await dueNow()).toEqual(['account', 'contact'])
+  expect((await runSuppressionChecks(db, testSuppressionKey)).isMore).toBe(true)
+  expect(await dueNow()).toEqual(['account'])
+  await runSuppressionChecks(db, testSuppressionKey)
+  expect(await dueNow()).toEqual([])
+  expect((await runSuppressionChecks(db, testSuppressionKey)).isMore).toBe(false)
 })

@@ -1,0 +1,1 @@
+CREATE INDEX "suppressions_refused" ON "suppressions" USING btree ("created_at") WHERE cause in ('bounce', 'complaint');
