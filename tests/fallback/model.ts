@@ -14,6 +14,7 @@ export type Step =
   | 'B claims'
   | 'B sent'
   | 'B rejected'
+  | 'B uncertain'
   | 'B delivered'
   | 'B undelivered'
   | 'cancel'
