@@ -55,19 +55,29 @@ export function outcomeRecorder(
 
   return async (send: EnteredSend, timed: TimedOutcome): Promise<RecordedOutcome> => {
     const outcome = tidy(timed.outcome)
-    const { requestId, attempt, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
+    const {
+      requestId,
+      channelId,
+      provider,
+      attempt,
+      attemptsBeforeReplay,
+      claimId,
+      sealedConfig,
+      onUncertain,
+    } = send
     const rules = { retryDelaysSeconds: retryDelaysOf(send), onUncertain, random: Math.random() }
     const verdict = { ...verdictDefaults, ...decide(outcome, attempt - attemptsBeforeReplay, rules) }
     const { holdsChannel } = verdict
     const record = recordOf(attempt, outcome, timed.durationMs)
     await suppress(send, outcome)
     const ended = { send, outcome: timed, delayMs: undefined, nextInLane: null, fellBackTo: undefined }
-    const configUsed = holdsChannel ? sealedConfig : undefined
     const recorded = await outcomes.add({
-      ...{ requestId, claimId, record, ...verdict, sealedConfig: configUsed },
-      ...(send.hasFallback && {
-        mayFallBack: { requestId, channelId: send.channelId, provider: send.provider },
-      }),
+      requestId,
+      claimId,
+      record,
+      ...verdict,
+      sealedConfig: holdsChannel ? sealedConfig : undefined,
+      mayFallBack: send.hasFallback ? { requestId, channelId, provider } : undefined,
     })
     if (!recorded) {
       const endpointsToWake = await recordLate(send, outcome, record)
@@ -75,8 +85,7 @@ export function outcomeRecorder(
     }
 
     logEvent(log, requestId, 'attempt_finished', record)
-    if (holdsChannel)
-      logEvent(log, requestId, 'channel_held', { reason: verdict.reason, channelId: send.channelId })
+    if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason: verdict.reason, channelId })
     const { receipts, nextAttemptAt, nextInLane, fallback } = recorded
     const { status, reason, delayMs } = receipts?.confirm ? sentByReceipt : verdict
     const fellBackTo = fallback?.result === 'fell_back' ? fallback.toChannelId : undefined
@@ -84,8 +93,8 @@ export function outcomeRecorder(
     if (status === 'failed') noteFailure(runtime, requestId, { reason, fallback })
     else if (status !== 'queued') noteEnd(runtime, { requestId, status, fields: { reason } })
     else if (!holdsChannel) noteRetry(runtime, requestId, { reason, nextAttemptAt })
-    if (status === 'sent' && reportsEach(send)) firstOfChannels.note(send.channelId, new Date(clock.nowMs()))
-    for (const effect of receipts?.effects ?? []) noteEffect(runtime, send.provider, requestId, effect)
+    if (status === 'sent' && reportsEach(send)) firstOfChannels.note(channelId, new Date(clock.nowMs()))
+    for (const effect of receipts?.effects ?? []) noteEffect(runtime, provider, requestId, effect)
     if (fallback && status === 'sent') noteFallback(runtime, fallback)
     if (status === 'sent') observeTime(metrics, send, recorded)
     const endpointsToWake = recorded.endpointsToWake ?? []

@@ -26,8 +26,12 @@ import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
 const minuteMs = 60_000
 export const pageSize = 500
-/** Changes of counters are short, and one statement may append some hundred. */
-const foldedAtOnce = 10_000
+/**
+ * Changes of counters are short, and one statement may append some hundred. They are added up in large pages and rarely, because
+ * each page updates a row for each channel that it has. Whoever reads counters reads the changes since, too.
+ */
+const foldedAtOnce = 50_000
+const foldEveryMs = 10_000
 
 /**
  * The maintenance besides deliveries: gives up the claims of dead workers, fails sends that have expired, whose channel was
@@ -102,8 +106,8 @@ export function startSweeps(
       noteFailed(failed)
       return isMore ? 0 : sweepEveryMs
     }),
-    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () =>
-      (await foldCounts(db, foldedAtOnce)) < foldedAtOnce ? sweepEveryMs : 0,
+    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: foldEveryMs }, async () =>
+      (await foldCounts(db, foldedAtOnce)) < foldedAtOnce ? foldEveryMs : 0,
     ),
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
       let isMoreLeft = false
