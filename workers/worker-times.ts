@@ -22,6 +22,8 @@ export const workerTimes = {
   /** Wake-ups of sends due for less than this are most likely just being added. */
   overdueByMs: 2000,
   sweepEveryMs: 1000,
+  /** How often changes of counters are added up. Pages show those that aren't yet, so this only decides how many rows they read. */
+  foldEveryMs: 10_000,
   /** A scheduled send that was accepted since the last look is found within this time. */
   moveDueEveryMs: 500,
 

@@ -16,13 +16,14 @@ import { replaySend } from '../../db/sends/replays.ts'
 import { eraseSends } from '../../db/upkeep/erase.ts'
 import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { receiptKinds } from '../../src/core/receipt.ts'
-import { idleSweeper } from '../support/attempts.ts'
+import { idleSweeper, sweepOnce } from '../support/attempts.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { buildAccount, buildChannel } from '../support/builders.ts'
 import { countedSends, countersOf } from '../support/counted.ts'
 import { pick, type Random, randomOf } from '../support/random.ts'
 import { buildReceipt } from '../support/receipts.ts'
 import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 
 const service = await serviceOfFile()
 const { db } = service.runtime
@@ -255,6 +256,15 @@ test.each([1, 2, 3])(
     expect(await countersOf(db.$client)).toEqual(await countedSends(db.$client))
   },
 )
+
+test('a worker adds the changes up, those of its own sweep too', async () => {
+  await insertSends(db, some(randomOf(1, 'counters')))
+  await eventually('all changes are added up', async () => {
+    await sweepOnce(service)
+    return (await query('select from send_count_changes')).length === 0
+  })
+  expect(await countersOf(db.$client)).toEqual(await countedSends(db.$client))
+})
 
 test('an account, a channel and all of them are counted by themselves', async () => {
   const total = (rows: readonly Record<(typeof countedStates)[number] | 'accepted', number>[]) =>

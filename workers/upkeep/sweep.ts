@@ -26,12 +26,8 @@ import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
 const minuteMs = 60_000
 export const pageSize = 500
-/**
- * Changes of counters are short, and one statement may append some hundred. They are added up in large pages and rarely, because
- * each page updates a row for each channel that it has. Whoever reads counters reads the changes since, too.
- */
+/** Changes of counters are short, and one statement may append some hundred. A large page updates few rows for many changes. */
 const foldedAtOnce = 50_000
-const foldEveryMs = 10_000
 
 /**
  * The maintenance besides deliveries: gives up the claims of dead workers, fails sends that have expired, whose channel was
@@ -51,7 +47,7 @@ export function startSweeps(
   >,
   heartbeat: Pick<Heartbeat, 'worker' | 'maySweep' | 'sweepsUntil'>,
   inFlight: () => string[],
-  { sweepEveryMs }: Pick<WorkerTimes, 'sweepEveryMs'> = workerTimes,
+  { sweepEveryMs, foldEveryMs }: Pick<WorkerTimes, 'sweepEveryMs' | 'foldEveryMs'> = workerTimes,
 ): PeriodicTask {
   const { db, log, metrics, settings } = runtime
   const trims = retentionTrims({

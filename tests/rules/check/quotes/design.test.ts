@@ -4,7 +4,7 @@ import { workerTimes } from '../../../../workers/worker-times.ts'
 import { figures, seconds } from './quote.ts'
 
 const { beatEveryMs, reconcileEveryMs, reconcileAgainAfterMs, reconcileBacklogEveryMs } = workerTimes
-const { moveDueEveryMs, overdueByMs, sweepEveryMs } = workerTimes
+const { moveDueEveryMs, overdueByMs, sweepEveryMs, foldEveryMs } = workerTimes
 const fieldsOf = ({ shape }: { shape: object }) => `\`${Object.keys(shape).join('`, `')}\``
 
 figures('explanation/design', {
@@ -16,6 +16,7 @@ figures('explanation/design', {
     `| due sends | ${seconds(moveDueEveryMs)},`,
     `| reconciler of endpoints | ${seconds(reconcileEveryMs)} |`,
     `| sweep | ${seconds(sweepEveryMs)} |`,
+    `adds up counters, every ${seconds(foldEveryMs)}`,
     fieldsOf(sendJobSchema),
     fieldsOf(callbackJobSchema),
   ],
