@@ -3,6 +3,7 @@ import {
   causeOfEnd,
   decideFallback,
   type EndedSend,
+  type FallbackTarget,
   reasonOfStaying,
   sinceFallback,
 } from '../../../src/core/fallback.ts'
@@ -21,6 +22,8 @@ import {
 import { queuedRecord } from '../../support/send-record.ts'
 
 const at = new Date('2026-11-25T14:02:00Z')
+/** So many seconds after the accept. */
+const after = (seconds: number) => new Date(queuedRecord.acceptedAt.getTime() + seconds * 1000)
 const timelineOf = (send: Partial<SendRecord>, events: StoredEvent[] = []) =>
   buildTimeline({ ...queuedRecord, finishedAt: at, ...send }, events, 'whole')
 
@@ -85,33 +88,53 @@ test.each<[string, Pick<EndedSend, 'message'> & Partial<EndedSend>, ProviderRule
     'contact.type: ',
   ],
 ])('a fallback is asked to carry %s', (_what, given, rules, why) => {
-  const attemptRecord = fails('no such number')
-  const timeline = timelineOf({
-    status: 'failed',
-    failure: 'no such number',
-    attempt: 1,
-    claimedAt: at,
-    attemptRecord,
-  })
-  const send = {
-    contact: phone,
-    formerChannels: [],
-    expiresAt: null,
-    isSuppressed: false,
-    hasPublicUrl: true,
-  }
-  const target = { channelId: 'b', name: 'SMS', isDeleted: false, expireAfterSeconds: null, template: null }
-  const decided = decideFallback(
-    { timeline, now: new Date(1000), ...send, ...given },
-    { on: null, withinSeconds: null },
-    { ...target, rules },
-  )
-  expect(decided).toMatchObject(
+  expect(decide(given, { rules })).toMatchObject(
     why === undefined
       ? { result: 'fell_back', message: given.message, reason: 'no such number' }
       : { result: 'not_carried', why: expect.stringContaining(why) },
   )
 })
+
+test.each<[string, Partial<EndedSend>, Partial<FallbackTarget>, string]>([
+  ['suppressed', { isSuppressed: true }, {}, 'the contact gets nothing by any channel'],
+  ['deleted', {}, { isDeleted: true }, 'that channel was deleted'],
+  ['looped', { formerChannels: ['b'] }, {}, 'it was sent by that channel before'],
+  ['looped', { formerChannels: ['c', 'd'] }, {}, 'it was sent by 3 channels before'],
+  ['too_late', { now: after(3600) }, {}, 'more than 3600 s have passed since its accept'],
+  ['expired', {}, { expireAfterSeconds: 1 }, 'it has expired'],
+  ['expired', { expiresAt: after(1) }, {}, 'it has expired'],
+])('a send stays where it ended: %s %o %o', (result, given, target, why) => {
+  expect(decide(given, target)).toEqual({ result, why })
+})
+
+test.each<[string, Partial<EndedSend>, Partial<FallbackTarget>]>([
+  ['by another channel before', { formerChannels: ['c'] }, {}],
+  ['a moment before it is too late', { now: after(3599.5) }, {}],
+  ['a moment before it expires', { expiresAt: after(1.5) }, { expireAfterSeconds: 2 }],
+])('a send falls back that was sent %s', (_what, given, target) => {
+  expect(decide(given, target)).toMatchObject({ result: 'fell_back' })
+})
+
+/** Of a text that failed on channel `a` a second after its accept, by the fault of its recipient. */
+function decide(given: Partial<EndedSend>, target: Partial<FallbackTarget>) {
+  const timeline = timelineOf({
+    status: 'failed',
+    failure: 'no such number',
+    attempt: 1,
+    claimedAt: at,
+    attemptRecord: fails('no such number'),
+  })
+  const send = {
+    ...{ timeline, contact: phone, message: text(1), formerChannels: [], expiresAt: null },
+    ...{ isSuppressed: false, now: after(1), hasPublicUrl: true },
+  }
+  const channel = { channelId: 'b', name: 'SMS', isDeleted: false, expireAfterSeconds: null, template: null }
+  return decideFallback(
+    { ...send, ...given },
+    { on: null, withinSeconds: null },
+    { ...channel, rules: providerRules.twilio, ...target },
+  )
+}
 
 test('a provider’s text that reads like one of ours doesn’t count for it: the fault of the attempt does', () => {
   const attemptRecord = fails(ownReasons.expired)
