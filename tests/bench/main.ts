@@ -6,6 +6,7 @@ import type { Benchmark, Findings } from './benchmark.ts'
 import { consolePages } from './console/index.ts'
 import { costs } from './costs/index.ts'
 import { fairness } from './fairness/index.ts'
+import { fresh } from './fresh.ts'
 import { mail } from './mail/index.ts'
 import { planAsText, readCosts } from './plan/index.ts'
 import { buildPrograms, profileInto } from './program.ts'
@@ -20,6 +21,7 @@ const benchmarks: Record<string, Benchmark> = {
   through,
   speed,
   fairness,
+  fresh,
   'round-trip': roundTrip,
   shards,
   soak,
