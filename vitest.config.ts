@@ -20,8 +20,10 @@ class RulesFirst extends BaseSequencer {
 const inOneProcess = { isolate: false }
 /** Most files wait more than they compute: four keep two cores busy, and more would make each other miss their times. */
 const together = { maxWorkers: 4, sequence: { groupOrder: 0 } }
-/** Most start processes and wait, for leases to lapse or servers to come back: two keep two cores busy. */
-const inPairs = { maxWorkers: 2, sequence: { groupOrder: 1 } }
+/** Most start processes, and compute about as much as they wait: three keep two cores busy. */
+const inThrees = { maxWorkers: 3, sequence: { groupOrder: 1 } }
+/** Most wait, for leases to lapse or servers to come back: five keep two cores busy. */
+const waiting = { maxWorkers: 5, sequence: { groupOrder: 2 } }
 /** Whatever a test asks the API. */
 const documented = { setupFiles: 'tests/support/answers-as-documented.ts' }
 const stores = 'tests/support/global-setup.ts'
@@ -81,7 +83,7 @@ export default defineConfig({
           exclude: [faults, onCluster, ...alone],
           globalSetup: withBuild,
           ...inOneProcess,
-          ...inPairs,
+          ...inThrees,
         },
       },
       {
@@ -91,7 +93,8 @@ export default defineConfig({
           include: [`${faults}/*.test.ts`],
           exclude: alone,
           globalSetup: withBuild,
-          ...inPairs,
+          ...inOneProcess,
+          ...waiting,
         },
       },
       {
@@ -101,7 +104,8 @@ export default defineConfig({
           include: [`${onCluster}/*.test.ts`],
           globalSetup: withBuild,
           env: { STORES: 'cluster' },
-          ...inPairs,
+          ...inOneProcess,
+          ...inThrees,
         },
       },
       {
@@ -111,7 +115,7 @@ export default defineConfig({
           include: alone,
           globalSetup: withBuild,
           maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

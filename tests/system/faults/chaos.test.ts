@@ -10,12 +10,19 @@ const notableMs = 200
 
 /** Those of Sentinels have a test of their own: sentinel.test.ts. */
 const faults = faultsOn.redis.filter(({ name }) => !name.startsWith('sentinel-'))
-const ofRedisAndProcesses = /^redis-|^(worker-kill|api-kill|poison|rolling-restarts|same-key)$/
-const isOfThose = ({ name }: Fault) => ofRedisAndProcesses.test(name)
-/** Side by side, since most of the time is spent waiting, such as for leases to lapse. Both take about as long. */
+const ofRedis = /^redis-/
+const ofProcesses =
+  /^(worker-.*|api-kill|receipts|callbacks|fallbacks|suppressions|poison|rolling-restarts|same-key)$/
+const isOf =
+  (names: RegExp) =>
+  ({ name }: Fault) =>
+    names.test(name)
+const isOfOthers = (fault: Fault) => !isOf(ofRedis)(fault) && !isOf(ofProcesses)(fault)
+/** Side by side, since most of the time is spent waiting, such as for leases to lapse. All take about as long. */
 const groups = {
-  'Redis and processes': faults.filter(isOfThose),
-  'PostgreSQL, provider and clocks': faults.filter((fault) => !isOfThose(fault)),
+  Redis: faults.filter(isOf(ofRedis)),
+  processes: faults.filter(isOf(ofProcesses)),
+  'PostgreSQL, provider and clocks': faults.filter(isOfOthers),
 }
 type Group = keyof typeof groups
 
