@@ -590,7 +590,10 @@ export const sendCounts = pgTable(
     uncertain: integer('uncertain').notNull(),
     canceled: integer('canceled').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.hour, table.channelId] })],
+  (table) => [
+    primaryKey({ columns: [table.hour, table.channelId] }),
+    index('send_counts_of_channel').on(table.channelId, table.hour),
+  ],
 )
 
 /** The failed, uncertain and undelivered ones of `send_counts`, by reason and code; both may be empty. */

@@ -204,8 +204,8 @@ with counts as materialized (
   from (
     select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
     from send_counts
-    where hour = any($1::timestamptz[])
-      and channel_id <> '00000000-0000-0000-0000-000000000000'
+      where channel_id <> '00000000-0000-0000-0000-000000000000'
+        and hour = any($1::timestamptz[])
     union all
     select hour, channel_id,
            case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
@@ -217,7 +217,8 @@ with counts as materialized (
            case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
            case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
     from send_count_changes
-    where hour = any($1::timestamptz[])
+    where hour between (select min(given) from unnest($1::timestamptz[]) given)
+               and (select max(given) from unnest($1::timestamptz[]) given)
       and true) c
   group by channel_id)
 select c.id as "channelId"
@@ -672,8 +673,9 @@ select c.hour,
 from (
   select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
   from send_counts
-  where hour = any($1::timestamptz[])
-    and channel_id = '00000000-0000-0000-0000-000000000000'
+    where channel_id = '00000000-0000-0000-0000-000000000000'
+      and hour between (select min(given) from unnest($1::timestamptz[]) given)
+                 and (select max(given) from unnest($1::timestamptz[]) given)
   union all
   select hour, channel_id,
          case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
@@ -685,7 +687,8 @@ from (
          case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
          case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
   from send_count_changes
-  where hour = any($1::timestamptz[])
+  where hour between (select min(given) from unnest($1::timestamptz[]) given)
+             and (select max(given) from unnest($1::timestamptz[]) given)
     and true) c
 group by c.hour order by c.hour;
 
@@ -702,9 +705,11 @@ select c.channel_id as "channelId",
        coalesce(sum(c.canceled), 0)::int as canceled
 from (
   select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
-  from send_counts
-  where hour = any($1::timestamptz[])
-    and channel_id = any($2::uuid[])
+  from unnest($2::uuid[]) given (id) cross join lateral (
+      select * from send_counts
+      where channel_id = given.id
+        and hour between (select min(given) from unnest($1::timestamptz[]) given)
+                   and (select max(given) from unnest($1::timestamptz[]) given) offset 0) counts
   union all
   select hour, channel_id,
          case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
@@ -716,7 +721,8 @@ from (
          case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
          case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
   from send_count_changes
-  where hour = any($1::timestamptz[])
+  where hour between (select min(given) from unnest($1::timestamptz[]) given)
+             and (select max(given) from unnest($1::timestamptz[]) given)
     and channel_id = any($2::uuid[])) c
 group by c.channel_id;
 
@@ -733,10 +739,12 @@ select c.hour,
        coalesce(sum(c.canceled), 0)::int as canceled
 from (
   select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
-  from send_counts
-  where hour = any($1::timestamptz[])
-    and channel_id = any(case $2 when 'channel' then array[$3::uuid]
-                       else array(select id from channels where account_id = $3) end)
+  from unnest(case $2 when 'channel' then array[$3::uuid]
+              else array(select id from channels where account_id = $3) end) given (id) cross join lateral (
+      select * from send_counts
+      where channel_id = given.id
+        and hour between (select min(given) from unnest($1::timestamptz[]) given)
+                   and (select max(given) from unnest($1::timestamptz[]) given) offset 0) counts
   union all
   select hour, channel_id,
          case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
@@ -748,9 +756,10 @@ from (
          case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
          case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
   from send_count_changes
-  where hour = any($1::timestamptz[])
+  where hour between (select min(given) from unnest($1::timestamptz[]) given)
+             and (select max(given) from unnest($1::timestamptz[]) given)
     and channel_id = any(case $2 when 'channel' then array[$3::uuid]
-                       else array(select id from channels where account_id = $3) end)) c
+              else array(select id from channels where account_id = $3) end)) c
 group by c.hour order by c.hour;
 
 -- drop_dead_permits: Deletes permits that no send can use any more. Unused ones are kept for a while, as evidence.
@@ -1260,7 +1269,8 @@ from (
          split_part(counted_as, '/', 2),
          coalesce(substring(counted_as from '^[^/]*/[^/]*/(.*)$'), ''), change
   from send_count_changes
-  where hour = any($1::timestamptz[])
+  where hour between (select min(given) from unnest($1::timestamptz[]) given)
+             and (select max(given) from unnest($1::timestamptz[]) given)
     and true
     and split_part(counted_as, '/', 1) in ('failed', 'uncertain', 'undelivered')) f
 group by state, reason, code having sum(sends) > 0
@@ -1274,15 +1284,16 @@ from (
   from failure_counts
   where hour = any($1::timestamptz[])
     and channel_id = any(case $2 when 'channel' then array[$3::uuid]
-                       else array(select id from channels where account_id = $3) end)
+              else array(select id from channels where account_id = $3) end)
   union all
   select split_part(counted_as, '/', 1),
          split_part(counted_as, '/', 2),
          coalesce(substring(counted_as from '^[^/]*/[^/]*/(.*)$'), ''), change
   from send_count_changes
-  where hour = any($1::timestamptz[])
+  where hour between (select min(given) from unnest($1::timestamptz[]) given)
+             and (select max(given) from unnest($1::timestamptz[]) given)
     and channel_id = any(case $2 when 'channel' then array[$3::uuid]
-                       else array(select id from channels where account_id = $3) end)
+              else array(select id from channels where account_id = $3) end)
     and split_part(counted_as, '/', 1) in ('failed', 'uncertain', 'undelivered')) f
 group by state, reason, code having sum(sends) > 0
 order by sum(sends) desc, state, reason, code limit $4;

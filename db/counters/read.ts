@@ -4,7 +4,7 @@ import { allChannels, counters, partsOf, withReasons } from './fold.ts'
 
 /*
  * What pages read of the counters: those that are added up, and the changes since. Hours are given one by one, so that each is a
- * range of the primary key, however many channels there are.
+ * range of the primary key, however many channels there are. They are given without gaps.
  */
 
 export type Counts = Record<(typeof counters)[number], number>
@@ -18,41 +18,71 @@ const changedColumns = counters.map(
   (name) => `case when ${changed.state} = '${name}' then change else 0 end as ${name}`,
 )
 
-/** SQL that is true for the channels of a set: `$2` is what it is of, `$3` its id. */
-const ofChannels = sqlText`
-  channel_id = any(case $2 when 'channel' then array[$3::uuid]
-                   else array(select id from channels where account_id = $3) end)`
+/** SQL of the channels of a set: `$2` is what it is of, `$3` its id. */
+const channelsOfSet = sqlText`
+  case $2 when 'channel' then array[$3::uuid]
+          else array(select id from channels where account_id = $3) end`
+
+const hourGiven = 'hour = any($1::timestamptz[])'
+/** The same, since no hour between them is missing: for rows that are found by their channel, or by no index. */
+const hourBetween = sqlText`
+  hour between (select min(given) from unnest($1::timestamptz[]) given)
+           and (select max(given) from unnest($1::timestamptz[]) given)`
 
 interface Parts {
-  /** SQL condition on the rows that are added up, and on those of changes. */
+  /** SQL of the rows of `send_counts`. */
+  counts: string
+  /** SQL condition on the rows of `failure_counts`, and on those of changes. */
   folded: string
   changes: string
 }
 
-const parts = {
-  total: { folded: `channel_id = ${allChannels}`, changes: 'true' },
-  /** All channels, each by itself. */
-  each: { folded: `channel_id <> ${allChannels}`, changes: 'true' },
-  some: { folded: ofChannels, changes: ofChannels },
-} satisfies Record<string, Parts>
+/** Each channel by the index of channels: PostgreSQL itself would rather read all channels of the hours. */
+const ofChannels = (channelIds: string): Parts => {
+  const condition = `channel_id = any(${channelIds})`
+  return {
+    counts: sqlText`
+      unnest(${channelIds}) given (id) cross join lateral (
+        select * from send_counts
+        where channel_id = given.id
+          and ${hourBetween} offset 0) counts`,
+    folded: condition,
+    changes: condition,
+  }
+}
 
-const hourGiven = 'hour = any($1::timestamptz[])'
+const parts = {
+  total: {
+    counts: sqlText`
+      send_counts
+      where channel_id = ${allChannels}
+        and ${hourBetween}`,
+    folded: `channel_id = ${allChannels}`,
+    changes: 'true',
+  },
+  some: ofChannels(channelsOfSet),
+}
 
 /** SQL of counters of the hours `$1`. */
-const countsOf = ({ folded, changes }: Parts) => sqlText`
+const countsOf = ({ counts, changes }: Pick<Parts, 'counts' | 'changes'>) => sqlText`
   select hour, channel_id, ${sqlList(counters)}
-  from send_counts
-  where ${hourGiven}
-    and ${folded}
+  from ${counts}
   union all
   select hour, channel_id,
          ${changedColumns.join(',\n')}
   from send_count_changes
-  where ${hourGiven}
+  where ${hourBetween}
     and ${changes}`
 
-export const countsOfEach = countsOf(parts.each)
-export const hoursGiven = (condition: string) => countsOf({ folded: condition, changes: condition })
+/** All channels, each by itself. */
+export const countsOfEach = countsOf({
+  counts: sqlText`
+    send_counts
+    where channel_id <> ${allChannels}
+      and ${hourGiven}`,
+  changes: 'true',
+})
+export const countsOfChannels = (channelIds: string) => countsOf(ofChannels(channelIds))
 
 export const sumsOf = (counts: string) =>
   counters.map((name) => `coalesce(sum(${counts}.${name}), 0)::int as ${name}`).join(',\n')
@@ -111,7 +141,7 @@ const failures = (name: string, purpose: string, which: Parts) =>
                ${changed.reason},
                ${changed.code}, change
         from send_count_changes
-        where ${hourGiven}
+        where ${hourBetween}
           and ${which.changes}
           and ${changed.state} in ${withReasons}) f
       group by state, reason, code having sum(sends) > 0

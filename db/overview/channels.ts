@@ -4,7 +4,7 @@ import type { ShownConfig } from '../../src/core/shown-config.ts'
 import type { AutoCause } from '../../src/core/suppression.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
-import { type Counts, countsOfEach, hoursGiven, sumsOf } from '../counters/read.ts'
+import { type Counts, countsOfChannels, countsOfEach, sumsOf } from '../counters/read.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** A channel, as operators see it in a list. */
@@ -152,7 +152,7 @@ const countsStatement = prepared<Counts & { channelId: string }>(
     select c.channel_id as "channelId",
            ${sumsOf('c')}
     from (
-      ${hoursGiven('channel_id = any($2::uuid[])')}) c
+      ${countsOfChannels('$2::uuid[]')}) c
     group by c.channel_id`,
 )
 

@@ -10,9 +10,12 @@ export interface Sizes {
 export const sizesOf = (sends: number): Sizes => ({ sends, accounts: 2000, channels: 5000, endpoints: 2000 })
 
 const rowsAtOnce = 200_000
+/** Accepted and sent in the ten seconds since changes were last added to the counters, at 3,000/s. */
+const unfoldedSends = 30_000
 
 /**
- * Sends of the last week, of all channels: one in a hundred failed, one in a thousand waits. Their counters are made from them.
+ * Sends of the last week, of all channels: one in a hundred failed, one in a thousand waits. Their counters are made from them, and
+ * have changes that aren't added up yet.
  *
  * @returns the pages to open.
  */
@@ -61,16 +64,33 @@ export async function grow(
     group by 1, 2, 3;
     insert into failure_counts (hour, channel_id, account_id, state, reason, code, sends)
     select hour, channel_id, account_id, 'failed', 'recipient', '131026', failed from send_counts where failed > 0`)
+  await $client.query(
+    `insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+     select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), change, 1
+     from (select account_id, channel_id, accepted_at from sends where accepted_at > now() - interval '1 hour' limit $1) s
+       cross join (values ('accepted'), ('sent')) c (change)`,
+    [unfoldedSends],
+  )
   await $client.query('vacuum analyze')
-  const { rows } = await $client.query<{ channel: string; account: string; endpoint: string; send: string }>(
+  const { rows } = await $client.query<
+    Record<'channel' | 'account' | 'endpoint' | 'send' | 'contact', string>
+  >(
     `select c.id as channel, c.account_id as account, (select id from endpoints limit 1) as endpoint,
-            (select request_id from sends limit 1) as send
+            (select request_id from sends limit 1) as send, (select contact_value from sends limit 1) as contact
      from channels c order by id limit 1`,
   )
-  const [{ channel = '', account = '', endpoint = '', send = '' } = {}] = rows
+  const [{ channel = '', account = '', endpoint = '', send = '', contact = '' } = {}] = rows
   return [
     ...['/', '/?span=hour', '/?span=week', '/?skip=4950', `/?account=${account}`],
     ...['/channels', '/channels?name=nel 49', '/channels?state=held', `/channels/${channel}`],
     ...['/endpoints', `/endpoints/${endpoint}`, '/queues', '/support', `/support/${send}`],
+    ...['/support?q=131026', `/support?q=${encodeURIComponent(contact)}`, `/contact?requestId=${send}`],
+    ...[
+      '/sends',
+      '/sends?status=failed',
+      `/sends?accountId=${account}&status=failed`,
+      '/sends?status=queued',
+    ],
+    ...[`/sends?contact=${encodeURIComponent(contact)}`, '/suppressions', '/refused', '/audit'],
   ]
 }

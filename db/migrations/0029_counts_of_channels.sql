@@ -1,0 +1,1 @@
+CREATE INDEX "send_counts_of_channel" ON "send_counts" USING btree ("channel_id","hour");
