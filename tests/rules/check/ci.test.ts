@@ -10,12 +10,13 @@ test('every push and every pull request runs .ci/run, with only Node set up and 
   expect(jobs.ci.steps.flatMap(({ run }: { run?: string }) => run ?? [])).toEqual(['.ci/run'])
 })
 
-test('.ci/run checks, runs the tests of every tier and of the pages, and shows the demo', () => {
+test('.ci/run checks, runs the tests of every tier and of the pages, the fast ones on two releases of Node.js, and shows the demo', () => {
   const lines = readFileSync('.ci/run', 'utf8').split('\n')
   const steps = [
     'npm ci',
     'npm run check',
     'run_tests test',
+    'PATH="$reports/newer/node_modules/$newer/bin:$PATH" run_tests test test-on-24',
     'run_tests test:system',
     'run_tests test:browser',
   ]
