@@ -217,8 +217,8 @@ with counts as materialized (
            case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
            case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
     from send_count_changes
-    where hour between (select min(given) from unnest($1::timestamptz[]) given)
-               and (select max(given) from unnest($1::timestamptz[]) given)
+    where hour between (select min(h) from unnest($1::timestamptz[]) h)
+               and (select max(h) from unnest($1::timestamptz[]) h)
       and true) c
   group by channel_id)
 select c.id as "channelId"
@@ -674,8 +674,8 @@ from (
   select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
   from send_counts
     where channel_id = '00000000-0000-0000-0000-000000000000'
-      and hour between (select min(given) from unnest($1::timestamptz[]) given)
-                 and (select max(given) from unnest($1::timestamptz[]) given)
+      and hour between (select min(h) from unnest($1::timestamptz[]) h)
+                 and (select max(h) from unnest($1::timestamptz[]) h)
   union all
   select hour, channel_id,
          case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
@@ -687,8 +687,8 @@ from (
          case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
          case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
   from send_count_changes
-  where hour between (select min(given) from unnest($1::timestamptz[]) given)
-             and (select max(given) from unnest($1::timestamptz[]) given)
+  where hour between (select min(h) from unnest($1::timestamptz[]) h)
+             and (select max(h) from unnest($1::timestamptz[]) h)
     and true) c
 group by c.hour order by c.hour;
 
@@ -705,11 +705,11 @@ select c.channel_id as "channelId",
        coalesce(sum(c.canceled), 0)::int as canceled
 from (
   select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
-  from unnest($2::uuid[]) given (id) cross join lateral (
+  from (select distinct unnest($2::uuid[])) wanted (id) cross join lateral (
       select * from send_counts
-      where channel_id = given.id
-        and hour between (select min(given) from unnest($1::timestamptz[]) given)
-                   and (select max(given) from unnest($1::timestamptz[]) given) offset 0) counts
+      where channel_id = wanted.id
+        and hour between (select min(h) from unnest($1::timestamptz[]) h)
+                   and (select max(h) from unnest($1::timestamptz[]) h) offset 0) counts
   union all
   select hour, channel_id,
          case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
@@ -721,8 +721,8 @@ from (
          case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
          case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
   from send_count_changes
-  where hour between (select min(given) from unnest($1::timestamptz[]) given)
-             and (select max(given) from unnest($1::timestamptz[]) given)
+  where hour between (select min(h) from unnest($1::timestamptz[]) h)
+             and (select max(h) from unnest($1::timestamptz[]) h)
     and channel_id = any($2::uuid[])) c
 group by c.channel_id;
 
@@ -739,12 +739,12 @@ select c.hour,
        coalesce(sum(c.canceled), 0)::int as canceled
 from (
   select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
-  from unnest(case $2 when 'channel' then array[$3::uuid]
-              else array(select id from channels where account_id = $3) end) given (id) cross join lateral (
+  from (select distinct unnest(case $2 when 'channel' then array[$3::uuid]
+              else array(select id from channels where account_id = $3) end)) wanted (id) cross join lateral (
       select * from send_counts
-      where channel_id = given.id
-        and hour between (select min(given) from unnest($1::timestamptz[]) given)
-                   and (select max(given) from unnest($1::timestamptz[]) given) offset 0) counts
+      where channel_id = wanted.id
+        and hour between (select min(h) from unnest($1::timestamptz[]) h)
+                   and (select max(h) from unnest($1::timestamptz[]) h) offset 0) counts
   union all
   select hour, channel_id,
          case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
@@ -756,8 +756,8 @@ from (
          case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
          case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
   from send_count_changes
-  where hour between (select min(given) from unnest($1::timestamptz[]) given)
-             and (select max(given) from unnest($1::timestamptz[]) given)
+  where hour between (select min(h) from unnest($1::timestamptz[]) h)
+             and (select max(h) from unnest($1::timestamptz[]) h)
     and channel_id = any(case $2 when 'channel' then array[$3::uuid]
               else array(select id from channels where account_id = $3) end)) c
 group by c.hour order by c.hour;
@@ -1269,8 +1269,8 @@ from (
          split_part(counted_as, '/', 2),
          coalesce(substring(counted_as from '^[^/]*/[^/]*/(.*)$'), ''), change
   from send_count_changes
-  where hour between (select min(given) from unnest($1::timestamptz[]) given)
-             and (select max(given) from unnest($1::timestamptz[]) given)
+  where hour between (select min(h) from unnest($1::timestamptz[]) h)
+             and (select max(h) from unnest($1::timestamptz[]) h)
     and true
     and split_part(counted_as, '/', 1) in ('failed', 'uncertain', 'undelivered')) f
 group by state, reason, code having sum(sends) > 0
@@ -1290,8 +1290,8 @@ from (
          split_part(counted_as, '/', 2),
          coalesce(substring(counted_as from '^[^/]*/[^/]*/(.*)$'), ''), change
   from send_count_changes
-  where hour between (select min(given) from unnest($1::timestamptz[]) given)
-             and (select max(given) from unnest($1::timestamptz[]) given)
+  where hour between (select min(h) from unnest($1::timestamptz[]) h)
+             and (select max(h) from unnest($1::timestamptz[]) h)
     and channel_id = any(case $2 when 'channel' then array[$3::uuid]
               else array(select id from channels where account_id = $3) end)
     and split_part(counted_as, '/', 1) in ('failed', 'uncertain', 'undelivered')) f

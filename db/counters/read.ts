@@ -4,7 +4,8 @@ import { allChannels, counters, partsOf, withReasons } from './fold.ts'
 
 /*
  * What pages read of the counters: those that are added up, and the changes since. Hours are given one by one, so that each is a
- * range of the primary key, however many channels there are. They are given without gaps.
+ * range of the primary key, however many channels there are. Where they are found by another index, those between the first and the
+ * last are read: who gives hours gives them without gaps.
  */
 
 export type Counts = Record<(typeof counters)[number], number>
@@ -24,10 +25,10 @@ const channelsOfSet = sqlText`
           else array(select id from channels where account_id = $3) end`
 
 const hourGiven = 'hour = any($1::timestamptz[])'
-/** The same, since no hour between them is missing: for rows that are found by their channel, or by no index. */
+/** The same for hours without gaps: for rows that are found by their channel, or by no index. */
 const hourBetween = sqlText`
-  hour between (select min(given) from unnest($1::timestamptz[]) given)
-           and (select max(given) from unnest($1::timestamptz[]) given)`
+  hour between (select min(h) from unnest($1::timestamptz[]) h)
+           and (select max(h) from unnest($1::timestamptz[]) h)`
 
 interface Parts {
   /** SQL of the rows of `send_counts`. */
@@ -37,14 +38,17 @@ interface Parts {
   changes: string
 }
 
-/** Each channel by the index of channels: PostgreSQL itself would rather read all channels of the hours. */
+/**
+ * Each channel by the index of channels. Without `offset 0`, PostgreSQL would join the two otherwise, and may read all channels of
+ * the hours.
+ */
 const ofChannels = (channelIds: string): Parts => {
   const condition = `channel_id = any(${channelIds})`
   return {
     counts: sqlText`
-      unnest(${channelIds}) given (id) cross join lateral (
+      (select distinct unnest(${channelIds})) wanted (id) cross join lateral (
         select * from send_counts
-        where channel_id = given.id
+        where channel_id = wanted.id
           and ${hourBetween} offset 0) counts`,
     folded: condition,
     changes: condition,
@@ -109,7 +113,11 @@ const someStatement = byHour(
   parts.some,
 )
 
-/** The counters of given hours. An hour without sends may be missing. */
+/**
+ * The counters of given hours. An hour without sends may be missing.
+ *
+ * @param hours without gaps.
+ */
 export function countByHour(db: Database, set: CountedSet, hours: readonly Date[]): Promise<OfHour[]> {
   return set.of === 'all' ? totalStatement(db, [hours]) : someStatement(db, [hours, set.of, set.id])
 }
@@ -159,7 +167,11 @@ const someFailuresStatement = failures(
   parts.some,
 )
 
-/** The most frequent reasons and codes, of sends accepted in given hours. */
+/**
+ * The most frequent reasons and codes, of sends accepted in given hours.
+ *
+ * @param hours without gaps.
+ */
 export function countFailures(db: Database, set: CountedSet, hours: readonly Date[], limit: number) {
   return set.of === 'all'
     ? allFailuresStatement(db, [hours, limit])

@@ -1,1 +1,1 @@
-CREATE INDEX "send_counts_of_channel" ON "send_counts" USING btree ("channel_id","hour");
+CREATE INDEX IF NOT EXISTS "send_counts_of_channel" ON "send_counts" USING btree ("channel_id","hour");

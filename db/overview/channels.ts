@@ -121,7 +121,11 @@ const rankedStatement = prepared<{ channelId: string }>(
     limit $3 offset $4`,
 )
 
-/** Channels by their counts in given hours. */
+/**
+ * Channels by their counts in given hours.
+ *
+ * @param hours without gaps.
+ */
 export async function busiestChannels(
   db: Database,
   hours: readonly Date[],
@@ -156,7 +160,11 @@ const countsStatement = prepared<Counts & { channelId: string }>(
     group by c.channel_id`,
 )
 
-/** A channel without sends is missing. */
+/**
+ * The counters of channels, summed over given hours. A channel without sends is missing.
+ *
+ * @param hours without gaps.
+ */
 export async function countChannels(
   db: Database,
   channelIds: readonly string[],

@@ -16,7 +16,7 @@ test('.ci/run checks, runs the tests of every tier and of the pages, the fast on
     'npm ci',
     'npm run check',
     'run_tests test',
-    'PATH="$reports/newer/node_modules/$newer/bin:$PATH" run_tests test test-on-24',
+    '  PATH="$reports/other/node_modules/$package/bin:$PATH" run_tests test "test-on-$other"',
     'run_tests test:system',
     'run_tests test:browser',
   ]

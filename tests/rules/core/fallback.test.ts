@@ -95,37 +95,48 @@ test.each<[string, Pick<EndedSend, 'message'> & Partial<EndedSend>, ProviderRule
   )
 })
 
-test.each<[string, Partial<EndedSend>, Partial<FallbackTarget>, string]>([
-  ['suppressed', { isSuppressed: true }, {}, 'the contact gets nothing by any channel'],
-  ['deleted', {}, { isDeleted: true }, 'that channel was deleted'],
-  ['looped', { formerChannels: ['b'] }, {}, 'it was sent by that channel before'],
-  ['looped', { formerChannels: ['c', 'd'] }, {}, 'it was sent by 3 channels before'],
-  ['too_late', { now: after(3600) }, {}, 'more than 3600 s have passed since its accept'],
-  ['expired', {}, { expireAfterSeconds: 1 }, 'it has expired'],
-  ['expired', { expiresAt: after(1) }, {}, 'it has expired'],
-])('a send stays where it ended: %s %o %o', (result, given, target, why) => {
+const lost: StoredEvent = {
+  event: 'attempt_lost',
+  at,
+  fields: { attempt: 1, reason: 'its worker was lost' },
+}
+const failedSend = (events: StoredEvent[] = []) =>
+  timelineOf(
+    {
+      status: 'failed',
+      failure: 'no such number',
+      attempt: 2,
+      claimedAt: at,
+      attemptRecord: fails('no such number'),
+    },
+    events,
+  )
+
+test.each<[string, string, Partial<EndedSend>, Partial<FallbackTarget>]>([
+  ['suppressed', 'the contact gets nothing by any channel', { isSuppressed: true }, {}],
+  ['deleted', 'that channel was deleted', {}, { isDeleted: true }],
+  ['looped', 'it was sent by that channel before', { formerChannels: ['b'] }, {}],
+  ['looped', 'it was sent by 3 channels before', { formerChannels: ['c', 'd'] }, {}],
+  ['in_doubt', 'an earlier attempt may have got through', { timeline: failedSend([lost]) }, {}],
+  ['too_late', 'more than 3600 s have passed since its accept', { now: after(3600) }, {}],
+  ['expired', 'it has expired', {}, { expireAfterSeconds: 1 }],
+  ['expired', 'it has expired', { expiresAt: after(1) }, {}],
+])('a send stays where it ended: %s, since %s', (result, why, given, target) => {
   expect(decide(given, target)).toEqual({ result, why })
 })
 
 test.each<[string, Partial<EndedSend>, Partial<FallbackTarget>]>([
-  ['by another channel before', { formerChannels: ['c'] }, {}],
+  ['sent by another channel before', { formerChannels: ['c'] }, {}],
   ['a moment before it is too late', { now: after(3599.5) }, {}],
   ['a moment before it expires', { expiresAt: after(1.5) }, { expireAfterSeconds: 2 }],
-])('a send falls back that was sent %s', (_what, given, target) => {
+])('a send still falls back: %s', (_what, given, target) => {
   expect(decide(given, target)).toMatchObject({ result: 'fell_back' })
 })
 
-/** Of a text that failed on channel `a` a second after its accept, by the fault of its recipient. */
+/** Of a text that failed on channel `a` by the fault of its recipient. It is now a second after its accept. */
 function decide(given: Partial<EndedSend>, target: Partial<FallbackTarget>) {
-  const timeline = timelineOf({
-    status: 'failed',
-    failure: 'no such number',
-    attempt: 1,
-    claimedAt: at,
-    attemptRecord: fails('no such number'),
-  })
   const send = {
-    ...{ timeline, contact: phone, message: text(1), formerChannels: [], expiresAt: null },
+    ...{ timeline: failedSend(), contact: phone, message: text(1), formerChannels: [], expiresAt: null },
     ...{ isSuppressed: false, now: after(1), hasPublicUrl: true },
   }
   const channel = { channelId: 'b', name: 'SMS', isDeleted: false, expireAfterSeconds: null, template: null }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startReaper } from '../../../src/dev/embedded/index.ts'
 import { startService } from '../../../src/dev/service-process.ts'
 import { lapse, received, rowOf, sweepOnce } from '../../support/attempts.ts'
@@ -23,19 +23,19 @@ afterAll(() => service.stop())
 
 async function startWorkerProcess() {
   const reaper = startReaper()
+  onTestFinished(() => reaper.close())
   const environment = {
     ...testSecrets,
     DATABASE_URL: service.stores.databaseUrl,
     REDIS_URL: service.stores.redisUrl,
     METRICS_PORT: '0',
   }
-  const worker = await startService({ entry: 'workers/main.ts', readyEvent: 'working', environment, reaper })
-  return { worker, reaper }
+  return startService({ entry: 'workers/main.ts', readyEvent: 'working', environment, reaper })
 }
 
 test('a send whose worker process was killed while it waited to close the conversation is sent by the next worker, once, and closes it once', async () => {
   const { contact, unlock } = await lockedConversation(service, account)
-  const { worker, reaper } = await startWorkerProcess()
+  const worker = await startWorkerProcess()
   const requestId = await accept(service, account, closingBody(contact))
   await untilWaiting(service, 1)
   worker.child.kill('SIGKILL')
@@ -52,7 +52,6 @@ test('a send whose worker process was killed while it waited to close the conver
   const next = await service.startWorker('next')
   const timeline = await finishedTimeline(service, requestId, account.apiKey)
   await next.stop()
-  await reaper.close()
 
   expect(timeline).toMatchObject({ status: 'sent', attempts: 1 })
   expect(timeline.events).toMatchObject([

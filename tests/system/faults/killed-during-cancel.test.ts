@@ -18,8 +18,8 @@ beforeAll(async () => {
   service = await startTestService()
 })
 afterAll(async () => {
-  await service?.stop()
   await reaper.close()
+  await service?.stop()
 })
 
 function startWorkerProcess() {
