@@ -208,18 +208,22 @@ with counts as materialized (
         and hour = any($1::timestamptz[])
     union all
     select hour, channel_id,
-           case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
-           case when split_part(counted_as, '/', 1) = 'sent' then change else 0 end as sent,
-           case when split_part(counted_as, '/', 1) = 'delivered' then change else 0 end as delivered,
-           case when split_part(counted_as, '/', 1) = 'read' then change else 0 end as read,
-           case when split_part(counted_as, '/', 1) = 'undelivered' then change else 0 end as undelivered,
-           case when split_part(counted_as, '/', 1) = 'failed' then change else 0 end as failed,
-           case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
-           case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
-    from send_count_changes
-    where hour between (select min(h) from unnest($1::timestamptz[]) h)
-               and (select max(h) from unnest($1::timestamptz[]) h)
-      and true) c
+           case when state = 'accepted' then change else 0 end as accepted,
+           case when state = 'sent' then change else 0 end as sent,
+           case when state = 'delivered' then change else 0 end as delivered,
+           case when state = 'read' then change else 0 end as read,
+           case when state = 'undelivered' then change else 0 end as undelivered,
+           case when state = 'failed' then change else 0 end as failed,
+           case when state = 'uncertain' then change else 0 end as uncertain,
+           case when state = 'canceled' then change else 0 end as canceled
+    from (
+      select hour, channel_id,
+             split_part(counted_as, '/', 1) as state, change
+      from send_count_changes
+      where hour between (select min(h) from unnest($1::timestamptz[]) h)
+                 and (select max(h) from unnest($1::timestamptz[]) h)
+        and true
+      offset 0) changes) c
   group by channel_id)
 select c.id as "channelId"
 from channels c join accounts a on a.id = c.account_id left join counts on counts.channel_id = c.id
@@ -678,18 +682,22 @@ from (
                  and (select max(h) from unnest($1::timestamptz[]) h)
   union all
   select hour, channel_id,
-         case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
-         case when split_part(counted_as, '/', 1) = 'sent' then change else 0 end as sent,
-         case when split_part(counted_as, '/', 1) = 'delivered' then change else 0 end as delivered,
-         case when split_part(counted_as, '/', 1) = 'read' then change else 0 end as read,
-         case when split_part(counted_as, '/', 1) = 'undelivered' then change else 0 end as undelivered,
-         case when split_part(counted_as, '/', 1) = 'failed' then change else 0 end as failed,
-         case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
-         case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
-  from send_count_changes
-  where hour between (select min(h) from unnest($1::timestamptz[]) h)
-             and (select max(h) from unnest($1::timestamptz[]) h)
-    and true) c
+         case when state = 'accepted' then change else 0 end as accepted,
+         case when state = 'sent' then change else 0 end as sent,
+         case when state = 'delivered' then change else 0 end as delivered,
+         case when state = 'read' then change else 0 end as read,
+         case when state = 'undelivered' then change else 0 end as undelivered,
+         case when state = 'failed' then change else 0 end as failed,
+         case when state = 'uncertain' then change else 0 end as uncertain,
+         case when state = 'canceled' then change else 0 end as canceled
+  from (
+    select hour, channel_id,
+           split_part(counted_as, '/', 1) as state, change
+    from send_count_changes
+    where hour between (select min(h) from unnest($1::timestamptz[]) h)
+               and (select max(h) from unnest($1::timestamptz[]) h)
+      and true
+    offset 0) changes) c
 group by c.hour order by c.hour;
 
 -- counts_of_channels: Counts the sends of channels that were accepted in given hours.
@@ -712,18 +720,22 @@ from (
                    and (select max(h) from unnest($1::timestamptz[]) h) offset 0) counts
   union all
   select hour, channel_id,
-         case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
-         case when split_part(counted_as, '/', 1) = 'sent' then change else 0 end as sent,
-         case when split_part(counted_as, '/', 1) = 'delivered' then change else 0 end as delivered,
-         case when split_part(counted_as, '/', 1) = 'read' then change else 0 end as read,
-         case when split_part(counted_as, '/', 1) = 'undelivered' then change else 0 end as undelivered,
-         case when split_part(counted_as, '/', 1) = 'failed' then change else 0 end as failed,
-         case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
-         case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
-  from send_count_changes
-  where hour between (select min(h) from unnest($1::timestamptz[]) h)
-             and (select max(h) from unnest($1::timestamptz[]) h)
-    and channel_id = any($2::uuid[])) c
+         case when state = 'accepted' then change else 0 end as accepted,
+         case when state = 'sent' then change else 0 end as sent,
+         case when state = 'delivered' then change else 0 end as delivered,
+         case when state = 'read' then change else 0 end as read,
+         case when state = 'undelivered' then change else 0 end as undelivered,
+         case when state = 'failed' then change else 0 end as failed,
+         case when state = 'uncertain' then change else 0 end as uncertain,
+         case when state = 'canceled' then change else 0 end as canceled
+  from (
+    select hour, channel_id,
+           split_part(counted_as, '/', 1) as state, change
+    from send_count_changes
+    where hour between (select min(h) from unnest($1::timestamptz[]) h)
+               and (select max(h) from unnest($1::timestamptz[]) h)
+      and channel_id = any($2::uuid[])
+    offset 0) changes) c
 group by c.channel_id;
 
 -- counts_of_some: Counts the sends of an account or a channel by the hour of their accept.
@@ -747,19 +759,23 @@ from (
                    and (select max(h) from unnest($1::timestamptz[]) h) offset 0) counts
   union all
   select hour, channel_id,
-         case when split_part(counted_as, '/', 1) = 'accepted' then change else 0 end as accepted,
-         case when split_part(counted_as, '/', 1) = 'sent' then change else 0 end as sent,
-         case when split_part(counted_as, '/', 1) = 'delivered' then change else 0 end as delivered,
-         case when split_part(counted_as, '/', 1) = 'read' then change else 0 end as read,
-         case when split_part(counted_as, '/', 1) = 'undelivered' then change else 0 end as undelivered,
-         case when split_part(counted_as, '/', 1) = 'failed' then change else 0 end as failed,
-         case when split_part(counted_as, '/', 1) = 'uncertain' then change else 0 end as uncertain,
-         case when split_part(counted_as, '/', 1) = 'canceled' then change else 0 end as canceled
-  from send_count_changes
-  where hour between (select min(h) from unnest($1::timestamptz[]) h)
-             and (select max(h) from unnest($1::timestamptz[]) h)
-    and channel_id = any(case $2 when 'channel' then array[$3::uuid]
-              else array(select id from channels where account_id = $3) end)) c
+         case when state = 'accepted' then change else 0 end as accepted,
+         case when state = 'sent' then change else 0 end as sent,
+         case when state = 'delivered' then change else 0 end as delivered,
+         case when state = 'read' then change else 0 end as read,
+         case when state = 'undelivered' then change else 0 end as undelivered,
+         case when state = 'failed' then change else 0 end as failed,
+         case when state = 'uncertain' then change else 0 end as uncertain,
+         case when state = 'canceled' then change else 0 end as canceled
+  from (
+    select hour, channel_id,
+           split_part(counted_as, '/', 1) as state, change
+    from send_count_changes
+    where hour between (select min(h) from unnest($1::timestamptz[]) h)
+               and (select max(h) from unnest($1::timestamptz[]) h)
+      and channel_id = any(case $2 when 'channel' then array[$3::uuid]
+                else array(select id from channels where account_id = $3) end)
+    offset 0) changes) c
 group by c.hour order by c.hour;
 
 -- drop_dead_permits: Deletes permits that no send can use any more. Unused ones are kept for a while, as evidence.

@@ -15,9 +15,7 @@ export type CountedSet = { of: 'all' } | { of: 'account' | 'channel'; id: string
 
 const changed = partsOf('counted_as')
 
-const changedColumns = counters.map(
-  (name) => `case when ${changed.state} = '${name}' then change else 0 end as ${name}`,
-)
+const changedColumns = counters.map((name) => `case when state = '${name}' then change else 0 end as ${name}`)
 
 /** SQL of the channels of a set: `$2` is what it is of, `$3` its id. */
 const channelsOfSet = sqlText`
@@ -67,16 +65,20 @@ const parts = {
   some: ofChannels(channelsOfSet),
 }
 
-/** SQL of counters of the hours `$1`. */
+/** SQL of counters of the hours `$1`. With `offset 0`, the state of a change is split off once, not for each column. */
 const countsOf = ({ counts, changes }: Pick<Parts, 'counts' | 'changes'>) => sqlText`
   select hour, channel_id, ${sqlList(counters)}
   from ${counts}
   union all
   select hour, channel_id,
          ${changedColumns.join(',\n')}
-  from send_count_changes
-  where ${hourBetween}
-    and ${changes}`
+  from (
+    select hour, channel_id,
+           ${changed.state} as state, change
+    from send_count_changes
+    where ${hourBetween}
+      and ${changes}
+    offset 0) changes`
 
 /** All channels, each by itself. */
 export const countsOfEach = countsOf({
