@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { builtGuides } from '../api/docs/guides.ts'
 import { renderGuides } from '../api/docs/render-guides.ts'
+import { bundle } from './bundle.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const copied = [
@@ -13,11 +14,12 @@ const copied = [
   ...['docs.css', 'try.js', 'icon.svg'].map((name) => `src/api/docs/${name}`),
 ]
 
-/** Adds to a build what the compiler leaves out: files that are served or read, the guides as HTML, and the right to run the CLI. */
+/** Adds to a build what the compiler leaves out: files that are served or read, the guides as HTML, each program in one file, and the right to run the CLI. */
 export async function finishBuild(folder: string): Promise<void> {
   const build = join(root, folder)
   for (const path of copied) await cp(join(root, path), join(build, path), { recursive: true })
   await writeFile(join(build, 'src/api/docs', builtGuides), JSON.stringify(renderGuides()))
+  await bundle(build)
   await chmod(join(build, 'src/cli/main.js'), 0o755)
 }
 

@@ -30,7 +30,8 @@ export interface ServiceOptions {
   onLine?: (line: string) => void
 }
 
-function commandOf(entry: string): string[] {
+/** What Node.js has to be given to run it. */
+export function argumentsOf(entry: string): string[] {
   const { SERVICE_BUILD } = process.env
   if (SERVICE_BUILD === undefined) return ['--import', 'tsx', entry]
   return [join(SERVICE_BUILD, entry.replace(/ts$/, 'js'))]
@@ -38,7 +39,7 @@ function commandOf(entry: string): string[] {
 
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
   const { entry, reaper } = options
-  const child = spawn(process.execPath, commandOf(entry), {
+  const child = spawn(process.execPath, argumentsOf(entry), {
     cwd: projectRoot,
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],

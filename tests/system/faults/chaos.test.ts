@@ -11,8 +11,7 @@ const notableMs = 200
 /** Those of Sentinels have a test of their own: sentinel.test.ts. */
 const faults = faultsOn.redis.filter(({ name }) => !name.startsWith('sentinel-'))
 const ofRedisAndRestarts = /^(redis-.*|rolling-restarts|same-key)$/
-const ofProcesses =
-  /^(worker-.*|api-kill|receipts|callbacks|fallbacks|suppressions|poison)$/
+const ofProcesses = /^(worker-.*|api-kill|receipts|callbacks|fallbacks|suppressions|poison)$/
 const isOf =
   (names: RegExp) =>
   ({ name }: Fault) =>

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { argumentsOf } from '../../../src/dev/service-process.ts'
 import { type Command, startCommand } from '../../support/command.ts'
 import { testSecrets } from '../../support/service.ts'
 import { freshStores, type Stores } from '../../support/stores.ts'
@@ -40,9 +41,7 @@ function start(kind: Kind, settings: Record<string, string>): Command {
   const command = startCommand(
     [
       'node',
-      '--import',
-      'tsx',
-      entries[kind],
+      ...argumentsOf(entries[kind]),
       ...(kind === 'cli' ? ['account', 'create', '--name', 'Acme'] : []),
     ],
     { env, terminal: false },

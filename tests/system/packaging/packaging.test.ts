@@ -1,15 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DCLinter } from 'dclint'
 import { type Copy, DockerfileParser, type From } from 'dockerfile-ast'
 import { validate } from 'dockerfile-utils'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { isInNetworks } from '../../../src/core/public-address.ts'
+import { programs } from '../../../src/dev/bundle.ts'
 import { stopWithinMs } from '../../../src/platform/process.ts'
 import { readAdminSettings, readSettings } from '../../../src/platform/settings.ts'
 import { testSecrets } from '../../support/service.ts'
@@ -276,6 +277,22 @@ describe('commands', () => {
       expect(existsSync(join(root, source)), source).toBe(true)
       expect(include).toContain(source.split('/')[0])
       for (const folder of exclude) expect(source.startsWith(folder)).toBe(false)
+    }
+  })
+
+  test('a build starts without the libraries beside it: each program has them in its file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'build-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await cp(String(process.env.SERVICE_BUILD), folder, { recursive: true })
+    for (const program of programs) {
+      const load = `import(${JSON.stringify(join(folder, `${program}.js`))})`
+      const { status, stderr } = spawnSync(process.execPath, ['-e', load], { env: {}, encoding: 'utf8' })
+      // Without settings and in no thread, none goes on: what counts is that it came so far.
+      expect([program, status, stderr]).toEqual([
+        program,
+        1,
+        expect.not.stringContaining('ERR_MODULE_NOT_FOUND'),
+      ])
     }
   })
 

@@ -4,6 +4,7 @@ import { connectDatabase } from '../../../db/client.ts'
 import { isUnavailable } from '../../../db/errors.ts'
 import { migrateDatabase } from '../../../db/migrate.ts'
 import { checkPooler, PoolerFault } from '../../../db/pooler.ts'
+import { argumentsOf } from '../../../src/dev/service-process.ts'
 import { accept, buildAccount, post, textBody } from '../../support/builders.ts'
 import { startCommand } from '../../support/command.ts'
 import { type Pgbouncer, startPgbouncer } from '../../support/pgbouncer.ts'
@@ -58,7 +59,7 @@ async function setForRole({ databaseUrl }: Stores, name: string): Promise<void> 
 async function start(entry: string, { redisUrl }: Stores, { url }: { url: string }) {
   const own = { ...testSecrets, DATABASE_URL: url, REDIS_URL: redisUrl, PORT: '0', METRICS_PORT: '0' }
   const env = { ...process.env, ...own, ADMIN_PORT: '0' }
-  const command = startCommand(['node', '--import', 'tsx', entry], { env, terminal: false })
+  const command = startCommand(['node', ...argumentsOf(entry)], { env, terminal: false })
   ends.push(async () => command.kill())
   const { code } = await command.ended()
   return { code, output: command.output() }
