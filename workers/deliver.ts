@@ -5,8 +5,8 @@ import type { NextWakeUp } from './queue/queue-worker.ts'
 import { type Slot, unlimitedSlot } from './queue/slots.ts'
 import type { Permits } from './sends/claim/permits.ts'
 import { claimer } from './sends/claim.ts'
-import { conversationCloser } from './sends/close-conversation.ts'
 import { dispatcher } from './sends/dispatch.ts'
+import { conversationEnterer } from './sends/enter-conversation.ts'
 import { outcomeRecorder } from './sends/record-outcome.ts'
 import type { RecordedOutcome } from './sends/send-states.ts'
 import { traceAttempt } from './sends/trace-attempt.ts'
@@ -38,7 +38,7 @@ export function deliverer(
   { providers, heartbeat, permits, inFlight = new InFlight(), times = workerTimes }: DeliveryParts,
 ): (requestId: string, slot?: Slot) => Promise<NextWakeUp> {
   const claim = claimer(runtime, heartbeat.worker, permits)
-  const closeConversation = conversationCloser(runtime)
+  const enterConversation = conversationEnterer(runtime)
   const dispatch = dispatcher(runtime, providers, heartbeat)
   const recordOutcome = outcomeRecorder(runtime)
   const wakeNext = nextWaker(runtime, permits, times)
@@ -47,7 +47,7 @@ export function deliverer(
     const claimed = await claim(requestId, slot)
     if ('next' in claimed) return claimed
     return await traceAttempt(claimed.send, async () => {
-      const send = await closeConversation(claimed.send)
+      const send = await enterConversation(claimed.send)
       // The claim was given up meanwhile. The send may be due again, with no other wake-up than this one.
       if (!send) return { next: { wakesLaneHead: true } }
       const outcome = await dispatch(send, slot)

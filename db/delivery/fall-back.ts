@@ -142,7 +142,11 @@ export async function findFallbacks(
       send: {
         timeline,
         contact: { type, value, name: name ?? undefined },
-        ...{ message, formerChannels: formerChannels ?? [], expiresAt, now, isSuppressed },
+        message,
+        formerChannels: formerChannels ?? [],
+        expiresAt,
+        now,
+        isSuppressed,
       },
       rule: { on: row.fallbackOn, withinSeconds: row.fallbackWithinSeconds },
       present: {
@@ -193,7 +197,7 @@ const given = sqlText`
   placed as materialized (
     select o.*, nextval('sends_seq_seq') as seq from (select * from ordered order by ordinality) o)`
 
-const fallBackStatement = prepared<WakeUp>(
+const moveStatement = prepared<WakeUp>(
   'fall_back',
   'Lets sends that have just ended go on by other channels.',
   sqlText`
@@ -262,9 +266,9 @@ const fallBackStatement = prepared<WakeUp>(
     select request_id as "requestId", ${overflowOf('written')} as "overflowOf" from written`,
 )
 
-/** @returns their wake-ups. */
-export function fallBack(transaction: Transaction, sends: readonly FallbackRow[]): Promise<WakeUp[]> {
-  return fallBackStatement(transaction, [JSON.stringify(sends)])
+/** Gives sends that have just ended to their fallbacks. @returns their wake-ups. */
+export function moveToFallbacks(transaction: Transaction, sends: readonly FallbackRow[]): Promise<WakeUp[]> {
+  return moveStatement(transaction, [JSON.stringify(sends)])
 }
 
 /** A send that stays as it ended, with its reason as it is recorded then. */

@@ -5,8 +5,8 @@ import {
   type FallbackCandidate,
   type FallbackResult,
   type FallbackRow,
-  fallBack,
   findFallbacks,
+  moveToFallbacks,
   noteStaying,
   type StayingRow,
 } from '../../db/delivery/fall-back.ts'
@@ -15,7 +15,7 @@ import type { WakeUp } from '../core/send-job.ts'
 import { suppressionKey as keyFrom } from '../core/suppression.ts'
 import { channelRules } from '../platform/channel-rules.ts'
 import { logEvent, logFault } from '../platform/logger.ts'
-import { noteEnd } from '../platform/send-end.ts'
+import { noteEnd, type SendEnd } from '../platform/send-end.ts'
 import type { Needs } from '../runtime.ts'
 
 export type FallbackSettings =
@@ -40,9 +40,9 @@ export function faller(runtime: Needs<'log', FallbackSettings>): FallBack {
   const suppressionKey = keyFrom(settings.API_KEY_PEPPER)
   const hasPublicUrl = settings.PUBLIC_BASE_URL !== undefined
 
-  const decide = (ended: Ended, candidate: FallbackCandidate): Decided[] => {
+  const decide = (ended: Ended, candidate: FallbackCandidate): Decided | undefined => {
     const { send, rule, target } = candidate
-    if (!target || hasStayed(send.timeline)) return []
+    if (!target || hasStayed(send.timeline)) return undefined
     // The config of a deleted channel is gone.
     const { isDeleted, sealedConfig } = target
     const ofTarget = {
@@ -50,7 +50,7 @@ export function faller(runtime: Needs<'log', FallbackSettings>): FallBack {
       rules: rulesOf({ ...target, sealedConfig: isDeleted ? null : sealedConfig }),
     }
     const decision = decideSafely(() => decideFallback({ ...send, hasPublicUrl }, rule, ofTarget), ended)
-    return [{ ended, candidate: { ...candidate, target }, decision }]
+    return { ended, candidate: { ...candidate, target }, decision }
   }
 
   /** A fault of one must not keep the ends of others from being recorded. */
@@ -73,8 +73,11 @@ export function faller(runtime: Needs<'log', FallbackSettings>): FallBack {
     for (const one of ended) {
       const candidate = candidates.get(one.requestId)
       if (!candidate) continue
-      if (candidate.present.channelId === one.channelId) decided.push(...decide(one, candidate))
-      else if (candidate.send.formerChannels.includes(one.channelId)) results.push(fellBefore(one, candidate))
+      if (candidate.present.channelId === one.channelId) {
+        const decision = decide(one, candidate)
+        if (decision) decided.push(decision)
+      } else if (candidate.send.formerChannels.includes(one.channelId))
+        results.push(fellBefore(one, candidate))
     }
     return [...results, ...(await record(transaction, decided))]
   }
@@ -87,8 +90,14 @@ function fellBefore(
 ): FallbackResult {
   const { channelId: toChannelId, provider: to, wakeUp } = present
   return {
-    ...{ result: 'fell_back', requestId, from: provider, to, reason: '' },
-    ...{ fromChannelId: channelId, toChannelId, wakeUp },
+    result: 'fell_back',
+    requestId,
+    from: provider,
+    to,
+    reason: '',
+    fromChannelId: channelId,
+    toChannelId,
+    wakeUp,
   }
 }
 
@@ -115,7 +124,9 @@ async function record(transaction: Transaction, decided: readonly Decided[]): Pr
   }
   if (staying.length > 0) await noteStaying(transaction, staying)
   if (falling.length === 0) return results
-  const wakeUps = new Map((await fallBack(transaction, falling)).map((wakeUp) => [wakeUp.requestId, wakeUp]))
+  const wakeUps = new Map(
+    (await moveToFallbacks(transaction, falling)).map((wakeUp) => [wakeUp.requestId, wakeUp]),
+  )
   return results.map((one) => {
     const wakeUp = wakeUps.get(one.requestId)
     return one.result === 'fell_back' && wakeUp ? { ...one, wakeUp } : one
@@ -135,13 +146,19 @@ export function noteFallback({ log, metrics }: Needs<'log' | 'metrics'>, fallbac
 export const wakeUpsOf = (ended: readonly { fallback?: FallbackResult | undefined }[]): WakeUp[] =>
   ended.flatMap(({ fallback }) => (fallback?.result === 'fell_back' ? [fallback.wakeUp] : []))
 
-/** Logs and counts that a send failed, or what became of it instead. */
+interface Failure {
+  requestId: string
+  reason: string | undefined
+  fallback?: FallbackResult | undefined
+}
+
+/** Logs and counts that a send failed, or what became of it instead. @param follow what to do if it has ended. */
 export function noteFailure(
   runtime: Needs<'log' | 'metrics'>,
-  requestId: string,
-  { reason, fallback }: { reason: string | undefined; fallback?: FallbackResult | undefined },
+  { requestId, reason, fallback }: Failure,
+  follow = (end: SendEnd) => noteEnd(runtime, end),
 ): void {
   if (fallback) noteFallback(runtime, fallback)
   if (fallback?.result === 'fell_back') return
-  noteEnd(runtime, { requestId, status: 'failed', fields: { reason: fallback?.reason ?? reason } })
+  follow({ requestId, status: 'failed', fields: { reason: fallback?.reason ?? reason } })
 }

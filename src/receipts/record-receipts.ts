@@ -84,11 +84,11 @@ export function receiptRecorder(runtime: Recording) {
   return async ({ receipts, ...rest }: ReceivedReceipts): Promise<ReceiptResult[]> => {
     const rows = receipts.map((receipt) => rowOf(receipt, rest.provider))
     const possible = rows.filter(({ requestId }) => canBeRecordId(requestId))
+    const impossible = rows.length - possible.length
+    if (impossible > 0) metrics.receipts.inc({ provider: rest.provider, result: 'unknown' }, impossible)
     const recorded = await recordOne({ ...rest, rows: possible })
-    for (const _ of rows.slice(possible.length))
-      metrics.receipts.inc({ provider: rest.provider, result: 'unknown' })
-    const results = recorded.map(({ result }) => result)
-    return rows.map(({ requestId }) => (canBeRecordId(requestId) ? results.shift() : undefined) ?? 'unknown')
+    const resultOf = new Map(possible.map((row, index) => [row, recorded[index]?.result]))
+    return rows.map((row) => resultOf.get(row) ?? 'unknown')
   }
 }
 
@@ -104,7 +104,11 @@ export function rowOf(
   const suppresses = kind === 'complained' ? 'complaint' : kind === 'undelivered' ? ofFailure() : null
   const mayFallBack = hasFallback && kind === 'undelivered'
   return {
-    ...{ requestId: requestId.toLowerCase(), channelIds, kind, fields, suppresses },
+    requestId: requestId.toLowerCase(),
+    channelIds,
+    kind,
+    fields,
+    suppresses,
     ...(mayFallBack && { fallsBackFrom: provider }),
   }
 }

@@ -7,7 +7,7 @@ import { buildTimeline, type Timeline } from '../../src/core/timeline.ts'
 import type { NextWakeUp } from '../../workers/queue/queue-worker.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { claimer } from '../../workers/sends/claim.ts'
-import { conversationCloser } from '../../workers/sends/close-conversation.ts'
+import { conversationEnterer } from '../../workers/sends/enter-conversation.ts'
 import { outcomeRecorder } from '../../workers/sends/record-outcome.ts'
 import type { EnteredSend, OwnSend } from '../../workers/sends/send-states.ts'
 import { nextWaker } from '../../workers/sends/wake-next.ts'
@@ -32,7 +32,7 @@ export async function beginAttempt(
   worker: string,
 ): Promise<EnteredSend> {
   const send = await claimBy(service, requestId, worker)
-  const entered = await conversationCloser(service.runtime)(send)
+  const entered = await conversationEnterer(service.runtime)(send)
   if (!entered) throw new Error(`the claim of ${worker} on ${requestId} was given up`)
   return entered
 }

@@ -72,7 +72,8 @@ export function healthNoter(
       metrics.endpointsDisabled.inc()
       return
     }
-    if (!streaks.isTooLongAfter(endpointId, answer.durationMs) && !isProbe) return
+    const hasToOpen = streaks.countFailure(endpointId, answer.durationMs)
+    if (!hasToOpen && !isProbe) return
     streaks.end(endpointId)
     const openSeconds = await open({ endpointId, isAgain: isProbe })
     if (openSeconds === undefined) return

@@ -26,7 +26,7 @@ export class FailureStreaks {
   }
 
   /** Counts a failed call that took this long. @returns whether the breaker has to open. */
-  isTooLongAfter(id: string, durationMs: number): boolean {
+  countFailure(id: string, durationMs: number): boolean {
     const began = performance.now() - durationMs
     const { failures, since } = this.#streaks.get(id) ?? { failures: 0, since: began }
     const streak = { failures: failures + 1, since: Math.min(since, began) }

@@ -90,7 +90,7 @@ export function outcomeRecorder(
     const { status, reason, delayMs } = receipts?.confirm ? sentByReceipt : verdict
     const fellBackTo = fallback?.result === 'fell_back' ? fallback.toChannelId : undefined
     // The wake-ups follow in `nextWaker`.
-    if (status === 'failed') noteFailure(runtime, requestId, { reason, fallback })
+    if (status === 'failed') noteFailure(runtime, { requestId, reason, fallback })
     else if (status !== 'queued') noteEnd(runtime, { requestId, status, fields: { reason } })
     else if (!holdsChannel) noteRetry(runtime, requestId, { reason, nextAttemptAt })
     if (status === 'sent' && reportsEach(send)) firstOfChannels.note(channelId, new Date(clock.nowMs()))

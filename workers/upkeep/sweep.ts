@@ -12,7 +12,13 @@ import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
 import type { WakeUp } from '../../src/core/send-job.ts'
 import { suppressionKey as keyFrom } from '../../src/core/suppression.ts'
-import { type FallbackSettings, faller, noteFallback, wakeUpsOf } from '../../src/fallback/fall-back.ts'
+import {
+  type FallbackSettings,
+  faller,
+  noteFailure,
+  noteFallback,
+  wakeUpsOf,
+} from '../../src/fallback/fall-back.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { endFollower, noteRetry, type SendEnd } from '../../src/platform/send-end.ts'
 import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
@@ -62,7 +68,7 @@ export function startSweeps(
   const followEnd = endFollower(runtime, wakeEndpoints, wakeHeadOf)
   const fallBack = faller(runtime)
   const wake = tolerantWaker(runtime, 'fallback_not_woken')
-  const givingUp = {
+  const loss = {
     db,
     log,
     metrics,
@@ -74,7 +80,7 @@ export function startSweeps(
   }
   const suppressionKey = keyFrom(settings.API_KEY_PEPPER)
   let looksForOrphansAt = 0
-  const noteFailed = failureNoter(runtime, followEnd)
+  const noteFailed = failureNoter(loss)
   const failingSweep = (failSome: (db: Database, limit: number) => Promise<FailedSend[]>) =>
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
       const failed = await failSome(db, pageSize)
@@ -88,7 +94,7 @@ export function startSweeps(
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
       // Once a minute, also looks for claims that were orphaned in another way.
       if (dead.length === 0 && performance.now() < looksForOrphansAt) return undefined
-      await giveUpLostClaims(givingUp, sweeper)
+      await giveUpLostClaims(loss, sweeper)
       await releaseLostEndpoints(db, wakeEndpoints, sweeper)
       // Otherwise their claims may not have been given up yet.
       if (heartbeat.maySweep()) await forgetDeadWorkers(db, dead)
@@ -122,20 +128,14 @@ export function startSweeps(
   }
 }
 
-/** Logs and counts sends that failed, or went on by fallbacks, and wakes what waits for that. */
-function failureNoter(runtime: Needs<'log' | 'metrics' | 'shards'>, followEnd: (end: SendEnd) => void) {
-  const wake = tolerantWaker(runtime, 'fallback_not_woken')
-  return (failed: readonly FailedSend[]) => {
-    for (const { requestId, reason, fallback } of failed) {
-      if (fallback) noteFallback(runtime, fallback)
-      const fields = { reason: fallback?.reason ?? reason }
-      if (fallback?.result !== 'fell_back') followEnd({ requestId, status: 'failed', fields })
-    }
-    void wake(wakeUpsOf(failed))
+function failureNoter(parts: Pick<LossParts, 'log' | 'metrics' | 'followEnd' | 'wake'>) {
+  return (failed: readonly FailedSend[]): void => {
+    for (const send of failed) noteFailure(parts, send, parts.followEnd)
+    void parts.wake(wakeUpsOf(failed))
   }
 }
 
-type GivingUp = Needs<'db' | 'log' | 'metrics'> & {
+type LossParts = Needs<'db' | 'log' | 'metrics'> & {
   retryDelaysOf: (claim: LostClaim) => readonly number[]
   followEnd: (end: SendEnd) => void
   wakeHeadOf: (requestId: string) => Promise<void>
@@ -156,16 +156,16 @@ async function releaseLostEndpoints(
 }
 
 /** It is unknown whether most of these sends' providers were called, so none is blindly sent again (docs/explanation/reliability.md). */
-async function giveUpLostClaims(runtime: GivingUp, sweeper: Sweeper): Promise<void> {
+async function giveUpLostClaims(parts: LossParts, sweeper: Sweeper): Promise<void> {
   for (;;) {
-    const claims = await findLostClaims(runtime.db, sweeper, pageSize)
+    const claims = await findLostClaims(parts.db, sweeper, pageSize)
     if (claims.length === 0) return
-    await giveUp(runtime, sweeper, claims)
+    await giveUpPage(parts, sweeper, claims)
   }
 }
 
-async function giveUp(runtime: GivingUp, sweeper: Sweeper, claims: readonly LostClaim[]): Promise<void> {
-  const { db, log, metrics, retryDelaysOf, followEnd, wakeHeadOf, fallBack, wake } = runtime
+async function giveUpPage(parts: LossParts, sweeper: Sweeper, claims: readonly LostClaim[]): Promise<void> {
+  const { db, log, metrics, retryDelaysOf, followEnd, wakeHeadOf, fallBack, wake } = parts
   const verdicts = claims.map((claim) => {
     const { requestId, claimId, attempt, onUncertain, mayHaveCalled, provider, channelId } = claim
     const verdict = decideLoss(claim, {
@@ -195,7 +195,7 @@ async function giveUp(runtime: GivingUp, sweeper: Sweeper, claims: readonly Lost
     metrics.lostClaims.inc()
     const status = receipts?.confirm ? 'sent' : verdict.status
     if (status === 'queued') {
-      noteRetry(runtime, requestId, { reason, nextAttemptAt })
+      noteRetry({ log, metrics }, requestId, { reason, nextAttemptAt })
       void wakeHeadOf(requestId)
     } else followEnd({ requestId, status, fields: status === 'sent' ? {} : { reason }, endpointsToWake })
     for (const effect of receipts?.effects ?? []) noteEffect({ log, metrics }, provider, requestId, effect)

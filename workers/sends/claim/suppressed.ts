@@ -21,7 +21,7 @@ export function suppressedFailer(
     const suppressed = refusals.filter(({ isSuppressed }) => isSuppressed)
     if (suppressed.length === 0) return refusals
     const failed = await fail(suppressed)
-    for (const { requestId, ...end } of failed) noteFailure(runtime, requestId, end)
+    for (const send of failed) noteFailure(runtime, send)
     const hasFailed = new Set(failed.map(({ requestId }) => requestId))
     return refusals.map((refusal) => {
       if (!refusal.isSuppressed) return refusal

@@ -13,7 +13,7 @@ import type { MediaFetcher, MediaLink } from '../../providers/media-fetcher.ts'
 import type { Delivery, Provider } from '../../providers/provider.ts'
 import { withinTimeLimit } from '../../providers/time-limit.ts'
 import type { EnteredSend } from '../send-states.ts'
-import { isReserved } from './media-memory.ts'
+import { tryReserve } from './media-memory.ts'
 import { PutOffs } from './put-off.ts'
 
 /**
@@ -93,7 +93,7 @@ export function linkedMediaFetcher(
     if (!fetcher || message.type !== 'media' || delivery.mediaContent) return delivery
     const { requestId, tooLateAt = Number.POSITIVE_INFINITY } = send
     const late = lateMedia.get(requestId)
-    if (late && !(await isReserved(memory, late.content.length)))
+    if (late && !(await tryReserve(memory, late.content.length)))
       return putOffs.putOff(requestId, noMemory.reason)
     const taken = late ?? (await take(send, fetcher, message.media, memory))
     if ('outcome' in taken) return taken

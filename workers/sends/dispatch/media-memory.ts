@@ -10,8 +10,8 @@ export function openMediaMemory(waitMs = longestWaitForMemoryMs): MemoryBudget {
   return new MemoryBudget({ bytes: mediaBytesInFlight, waitMs })
 }
 
-/** @returns whether so many bytes were reserved. */
-export async function isReserved(memory: Reservation, bytes: number): Promise<boolean> {
+/** Waits for so many bytes. @returns whether they were reserved. */
+export async function tryReserve(memory: Reservation, bytes: number): Promise<boolean> {
   try {
     await memory.reserve(bytes)
     return true

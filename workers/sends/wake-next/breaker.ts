@@ -53,7 +53,8 @@ export function channelBreakers(
       if (isOverflow) await endSlowStart(channelId)
       return
     }
-    if (!streaks.isTooLongAfter(channelId, durationMs) && !isProbe) return
+    const hasToOpen = streaks.countFailure(channelId, durationMs)
+    if (!hasToOpen && !isProbe) return
     streaks.end(channelId)
     const openSeconds = await open({ channelId, isAgain: isProbe })
     if (openSeconds === undefined) return
@@ -73,7 +74,7 @@ export function channelBreakers(
     for (;;) {
       const failed = await fail({ channelId, longerThanSeconds, reason, limit: pageSize, fallsBackFrom })
       // Those behind them wait for permits, as all sends of the channel do.
-      for (const { requestId, fallback } of failed) noteFailure(runtime, requestId, { reason, fallback })
+      for (const { requestId, fallback } of failed) noteFailure(runtime, { requestId, reason, fallback })
       await wake(wakeUpsOf(failed))
       if (failed.length < pageSize) return
     }

@@ -9,13 +9,12 @@ import type { EnteredSend, OwnSend } from './send-states.ts'
 const maxSendsPerEntry = 200
 
 /**
- * Closes the contact's open conversation if the send asks for it, and opens the next one. Otherwise the send joins the open
- * conversation, or opens one. This happens once: at later attempts, and if the claim has already done it, the send is in a
- * conversation.
+ * Lets the send enter a conversation, once: the contact's open one, which a send with `closeConversation` closes first, or a new
+ * one. At later attempts, and if the claim has done it already, the send is in its conversation.
  *
  * @returns undefined if the claim was given up meanwhile, so that the provider must not be called.
  */
-export function conversationCloser({ db, log }: Needs<'db' | 'log'>) {
+export function conversationEnterer({ db, log }: Needs<'db' | 'log'>) {
   const entries = new MicroBatch<Entry, Entered>({
     maxItems: maxSendsPerEntry,
     isItemsFault: isRowFault,
