@@ -5,8 +5,12 @@ import { sqlText } from './statement.ts'
 
 /*
  * The rule whether a send may go, in parts: SQL conditions on a send `s` and its row of `channels`. A worker may claim a send that
- * `isReady` and `isFree`, and whose contact isn't `isSuppressed`. All statements that search for such sends, or say why a send may not go, are built from these parts.
- * For the support page, src/core/explanation/condition.ts follows the same rule (tests/workers/claim-rule.slow.test.ts).
+ * `isReady` and `isFree`, and whose contact isn't `isSuppressed`. All statements that search for such sends, or say why a send may not
+ * go, are built from these parts. For the support page, src/core/explanation/condition.ts follows the same rule
+ * (tests/workers/claim-rule.slow.test.ts).
+ *
+ * A further reason to wait is a part of its own, in `isFree` and in each statement with `isHeld`. `failWaiting` (db/delivery/breakers.ts) must
+ * not count that wait, and `waitOf` has to explain it.
  */
 
 const now = 'clock_timestamp()'

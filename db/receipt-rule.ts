@@ -51,10 +51,13 @@ export const receiptKey = (fields: string) => sqlText`
  * SQL of CTEs that decide what receipts change. The last two are `effects`, with what becomes of each receipt, and `changes`, with
  * what they change together, one row for each send. Without joins: the planner doesn't know how many there are.
  *
- * The relation before them is `received`, one row for each receipt and its send: `request_id`, `ord` (the order of receipts), `at`,
- * `kind`, `fields`, `key`, `known_keys` (of the receipts recorded before), `is_pending` (it waits for an outcome), `sent_by` (the
- * kinds that make the send sent; null if none can be about it), `was_sent`, `rank`, `known_rank`, `known_id` (the recorded id of
- * the message). Both have all its columns.
+ * The relation before them is `received`, one row for each receipt and its send. Both have all its columns:
+ *
+ * - `request_id`, `ord` (the order of receipts), `at`, `kind`, `fields`, `rank`;
+ * - `key`, and `known_keys` (of the receipts recorded before);
+ * - `is_pending`: it waits for an outcome;
+ * - `sent_by`: the kinds that make the send sent; null if none can be about it;
+ * - `was_sent`, `known_rank` and `known_id` (the recorded id of the message): what was known of the send before.
  */
 export const decidingReceipts = sqlText`
   -- Whether each is new: no repeat of one that is recorded, nor of one before it.

@@ -103,13 +103,13 @@ const recordStatement = prepared<RecordedReceipt>(
                || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
              s.status = 'sending' and not s.is_former as is_pending,
              s.status = 'sent' and not s.is_former as was_sent,
-             case when s.is_former and s.status = 'queued' and s.attempt > 0 then ${arrival}
+             -- Of a send that waits for a call after a replay or a fallback, only an arrival ends the wait.
+             case when s.status = 'queued' and s.attempt > 0
+                       and (s.is_former or s.attempt <= s.attempts_before_replay) then ${arrival}
                   when s.is_former then ${noReceipt}
                   when s.status in ('sending', 'sent', 'uncertain')
-                       or s.status = 'queued' and s.attempt > s.attempts_before_replay
-                  then ${anyReceipt}
+                       or s.status = 'queued' and s.attempt > 0 then ${anyReceipt}
                   when s.status = 'failed' then ${arrival}
-                  when s.status = 'queued' and s.attempt > 0 then ${arrival}
                   when s.status <> 'queued' then ${noReceipt} end as sent_by,
              ${rankOf('s.kind')} as rank,
              ${rankOf('s.delivery')} as known_rank

@@ -3603,13 +3603,13 @@ received as materialized (
            || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
          s.status = 'sending' and not s.is_former as is_pending,
          s.status = 'sent' and not s.is_former as was_sent,
-         case when s.is_former and s.status = 'queued' and s.attempt > 0 then '{delivered,read}'::text[]
+         -- Of a send that waits for a call after a replay or a fallback, only an arrival ends the wait.
+         case when s.status = 'queued' and s.attempt > 0
+                   and (s.is_former or s.attempt <= s.attempts_before_replay) then '{delivered,read}'::text[]
               when s.is_former then '{}'::text[]
               when s.status in ('sending', 'sent', 'uncertain')
-                   or s.status = 'queued' and s.attempt > s.attempts_before_replay
-              then '{accepted,delivered,read,undelivered}'::text[]
+                   or s.status = 'queued' and s.attempt > 0 then '{accepted,delivered,read,undelivered}'::text[]
               when s.status = 'failed' then '{delivered,read}'::text[]
-              when s.status = 'queued' and s.attempt > 0 then '{delivered,read}'::text[]
               when s.status <> 'queued' then '{}'::text[] end as sent_by,
          coalesce(case s.contact_type
            when 'phone' then array_position('{undelivered,delivered,read}'::text[], s.kind)

@@ -10,7 +10,7 @@ import { healthNoter } from './callbacks/note-health.ts'
 import { tryRecorder } from './callbacks/record-try.ts'
 import type { SendsFirst } from './callbacks/sends-first.ts'
 import type { HttpClient } from './providers/http.ts'
-import type { CallBack } from './queue/endpoint-queues.ts'
+import type { EndpointAdvancer } from './queue/endpoint-queues.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
 import type { WorkerTimes } from './worker-times.ts'
 
@@ -32,7 +32,7 @@ interface CallBackParts {
 export function callBacker(
   runtime: Runtime,
   { http, heartbeat, sendsFirst, times }: CallBackParts,
-): CallBack {
+): EndpointAdvancer {
   const { claim, release } = endpointClaimer(runtime, heartbeat.worker, sendsFirst)
   const callEndpoint = endpointCaller(runtime, http)
   const noteHealth = healthNoter(runtime, times)
@@ -42,7 +42,7 @@ export function callBacker(
   let isStopping = false
   const mayCall = () => !isStopping && heartbeat.holdsLease()
 
-  const callBack = (claimed: ClaimedEndpoint, callback: DueCallback) => {
+  const callAndRecord = (claimed: ClaimedEndpoint, callback: DueCallback) => {
     const answered = callEndpoint(claimed, callback)
     return {
       isDelivered: answered.then(isDelivered),
@@ -59,14 +59,16 @@ export function callBacker(
       claimIds.add(claimId)
       const due = new DueCallbacks({
         read: (request) => claim({ ...request, endpointId, claimId }),
-        ...{ isInSlowStart, mayCall, times },
+        isInSlowStart,
+        mayCall,
+        times,
       })
       const callNext = async () => {
         const slot = slots.acquire({ units: 1, owner: endpointId }, times.endpointClaimMs)
         const free = await slot.catch(() => undefined)
         // Another worker may have a free slot.
         if (!free) due.end()
-        else await due.callNext(callBack).finally(free)
+        else await due.callNext(callAndRecord).finally(free)
       }
       const callAll = async () => {
         while (await due.hasNext()) await callNext()

@@ -46,16 +46,23 @@ export function startWorker(
     nowMs: () => runtime.clock.nowMs(),
     maxConnections: runtime.settings.CALLBACK_CONCURRENCY,
   })
-  const callBack = callBacker(runtime, { http, heartbeat, sendsFirst: new SendsFirst(inFlight), times })
-  runtime.metrics.beforeScrape.push(() => runtime.metrics.callbacksInFlight.set(callBack.callsInFlight()))
-  const endpointQueues = startEndpointQueues(runtime, callBack, faults, times)
+  const endpointAdvancer = callBacker(runtime, {
+    http,
+    heartbeat,
+    sendsFirst: new SendsFirst(inFlight),
+    times,
+  })
+  runtime.metrics.beforeScrape.push(() =>
+    runtime.metrics.callbacksInFlight.set(endpointAdvancer.callsInFlight()),
+  )
+  const endpointQueues = startEndpointQueues(runtime, endpointAdvancer, faults, times)
   const deliver = deliverer(runtime, { providers, heartbeat, permits, inFlight, times })
   const queueWorker = startQueueWorker(runtime, deliver, { inFlight, faults, times })
   const periodicTasks = [
     startReconciler(runtime, permits, flow, times),
     startMovingDueSends(runtime, times),
     startEndpointReconciler(runtime, times),
-    startSweeps(runtime, heartbeat, () => [...inFlight.requestIds(), ...callBack.claimIds()], times),
+    startSweeps(runtime, heartbeat, () => [...inFlight.requestIds(), ...endpointAdvancer.claimIds()], times),
   ]
   return {
     ready: () => Promise.all([queueWorker.ready(), endpointQueues.ready(), heartbeat.begun]),

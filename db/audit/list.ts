@@ -79,12 +79,12 @@ const ofAll = pageBy('audit_by_time', 'Lists a page of all changes.', 'true')
 export async function pageOfAudit(
   db: Database,
   { limit, after, target, by, action, from, to }: PageAsked & AuditFilters,
-  lookedAt = maxLookedAt,
+  mostLookedAt = maxLookedAt,
 ): Promise<Page<RecordedChange>> {
   const list = target !== undefined ? ofTarget : by !== undefined ? ofPerson : ofAll
   const { micros, key } = after ?? { micros: to ? String(to.getTime() * 1000) : null, key: to ? NIL : MAX }
   const filters = [target ?? null, by ?? null, action ?? null, from ?? '-infinity']
-  const rows = await list(db, [...filters, micros, key, lookedAt, limit + 1])
+  const rows = await list(db, [...filters, micros, key, mostLookedAt, limit + 1])
   const found = rows.filter(({ id }) => id !== null)
   const page = found.slice(0, limit)
   const next = found.length > limit ? placeOf(page.at(-1)) : endOf(rows[0])

@@ -75,10 +75,10 @@ export async function pageOfCallbacks(
   db: Database,
   endpointId: string,
   { limit, after, state }: PageAsked & { state?: CallbackState | undefined },
-  lookedAt = maxLookedAt,
+  mostLookedAt = maxLookedAt,
 ): Promise<Page<OwnCallback>> {
   const place = after ? valuesOf(after) : start
-  const rows = await pageStatement(db, [endpointId, ...place, state ?? null, lookedAt, limit + 1])
+  const rows = await pageStatement(db, [endpointId, ...place, state ?? null, mostLookedAt, limit + 1])
   const found = rows.filter((row) => row.requestId !== null) as (OwnCallback & { micros: string })[]
   const page = found.slice(0, limit)
   const last = page.at(-1)
@@ -97,7 +97,13 @@ const callbackOf = ({
   tries,
   nextTryAt,
 }: OwnCallback): OwnCallback => ({
-  ...{ requestId, sequence, type, at, state, tries, nextTryAt },
+  requestId,
+  sequence,
+  type,
+  at,
+  state,
+  tries,
+  nextTryAt,
 })
 
 /** The values of the statement for a place, whose key is a `webhookIdOf`. */

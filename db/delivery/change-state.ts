@@ -61,7 +61,11 @@ function nextCountedAs(set: NewState, { isChanged, reportedCode = 'null' }: Coun
     else s.counted_as end`
 }
 
-/** The same for sends that are inserted in a state after their accept; a trigger counts them. @param values SQL of the `columns`, from `from`. */
+/**
+ * As `changeState`, for sends that are inserted in a state after that of their accept. A trigger counts them.
+ *
+ * @param values SQL of the `columns`, from `from`.
+ */
 export const insertInState = (columns: string, values: string, from: string, changes: Changes) =>
   announced(
     sqlText`

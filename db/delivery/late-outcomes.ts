@@ -100,7 +100,7 @@ export interface SettledLate {
   endpointsToWake: string[] | null
 }
 
-/** @returns undefined if the send stays unchanged. */
+/** @returns the state that the outcome gave the send, also if an earlier try gave it; undefined if it gave none. */
 export async function recordLateOutcome(
   db: Database,
   { requestId, claimId, record, verdict }: LateOutcome,

@@ -38,7 +38,7 @@ export async function listSends(
   db: Database,
   accountId: string | undefined,
   query: SendsQuery,
-  lookedAt = maxLookedAt,
+  mostLookedAt = maxLookedAt,
 ): Promise<ListPage> {
   const ids = [accountId, query.channelId, query.flowId]
   const none = { sends: [], next: undefined, lookedBackTo: undefined }
@@ -47,7 +47,7 @@ export async function listSends(
   const values = new Values()
   const sources = await sourcesOf(db, accountId ?? (await ownerOf(db, query)), query, values)
   if (!sources.sends && !sources.scheduled) return none
-  const text = pageStatement(sources, lookedAt, query.limit)
+  const text = pageStatement(sources, mostLookedAt, query.limit)
   const { rows } = await db.$client.query<PageRow>(text, values.list)
   return asPage(rows, query.limit, sources.order)
 }
@@ -80,12 +80,12 @@ const sendOf = (row: PageRow): ListedSend => {
  * Reads the page, and of each table that doesn't fill it, the last send that was looked at: the page ends there, even if the
  * other table has more. All in one snapshot: otherwise a send accepted in between would shift the end.
  */
-function pageStatement({ order, ...of }: Sources, lookedAt: number, limit: number): string {
+function pageStatement({ order, ...of }: Sources, mostLookedAt: number, limit: number): string {
   const tables: TablePart[] = [
     ...(of.sends ? [{ table: 'sends', columns: recordOfSend, source: of.sends }] : []),
     ...(of.scheduled ? [{ table: 'scheduled_sends', columns: recordOfScheduled, source: of.scheduled }] : []),
   ]
-  const parts = tables.map((part) => pagePart(part, order, lookedAt, limit))
+  const parts = tables.map((part) => pagePart(part, order, mostLookedAt, limit))
   const ends = tables.flatMap(({ table, source: { found, scan } }) =>
     scan === undefined
       ? []
@@ -94,7 +94,7 @@ function pageStatement({ order, ...of }: Sources, lookedAt: number, limit: numbe
             (select s.accepted_at, s.request_id from ${table} s
              where ${found}
                and (select count(*) from found where source = '${table}') <= ${limit}
-             ${scan} offset (select ${lookedAt - 1}) limit 1)`,
+             ${scan} offset (select ${mostLookedAt - 1}) limit 1)`,
         ],
   )
   const sorted = order.newestFirst
@@ -132,10 +132,10 @@ interface TablePart {
 function pagePart(
   { table, columns, source: { found, checked, scan } }: TablePart,
   { newestFirst }: Order,
-  lookedAt: number,
+  mostLookedAt: number,
   limit: number,
 ): string {
-  const limited = scan === undefined ? '' : `${scan} limit (select ${lookedAt})`
+  const limited = scan === undefined ? '' : `${scan} limit (select ${mostLookedAt})`
   return sqlText`
     (select ${columns}, s.account_id as "accountId", (${micros})::bigint::text as micros, '${table}' as source
      from (

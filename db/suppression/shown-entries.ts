@@ -51,11 +51,11 @@ export async function shownSuppressions(
   db: Database,
   accountId: string,
   { cause, channelId, before = MAX, limit }: EntriesAsked,
-  lookedAt = maxLookedAt,
+  mostLookedAt = maxLookedAt,
 ): Promise<{ entries: Suppression[]; next: string | undefined }> {
-  const found = await pageStatement(db, [accountId, before, lookedAt, cause, channelId, limit + 1])
+  const found = await pageStatement(db, [accountId, before, mostLookedAt, cause, channelId, limit + 1])
   const entries = found.slice(0, limit)
   if (found.length > limit) return { entries, next: entries.at(-1)?.suppressionId }
-  const [end] = await endStatement(db, [accountId, before, lookedAt])
+  const [end] = await endStatement(db, [accountId, before, mostLookedAt])
   return { entries, next: end?.suppressionId }
 }

@@ -77,8 +77,17 @@ function dataOf(callback: CallbackContent) {
   const { attempts, providerAt, providerCode, status, delivery } = callback
   const stateThen = sendChanges[callback.type] ?? { status, delivery }
   return {
-    ...{ requestId, reference, sequence, ...stateThen, channelId, messageType, flowId },
-    ...{ conversationId, attempts, providerAt, providerCode },
+    requestId,
+    reference,
+    sequence,
+    ...stateThen,
+    channelId,
+    messageType,
+    flowId,
+    conversationId,
+    attempts,
+    providerAt,
+    providerCode,
   }
 }
 

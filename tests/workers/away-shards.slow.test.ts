@@ -10,7 +10,7 @@ import { shardOfSend } from '../../src/platform/shard-names.ts'
 import { closeShards, openShards, type Shard } from '../../src/queue/shard.ts'
 import { openRuntime } from '../../src/runtime.ts'
 import { WakeUpFlow } from '../../workers/queue/wake-up-flow.ts'
-import { besideAway, lookedAt } from '../../workers/sends/claim/beside-away.ts'
+import { besideAway, mostLookedAt } from '../../workers/sends/claim/beside-away.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { startWorker } from '../../workers/worker.ts'
@@ -158,7 +158,7 @@ test.concurrent('while a shard is away, the reconciler looks again soon', async 
 test.concurrent.for(['force_custom_plan', 'force_generic_plan'])(
   'however many sends of a shard that is away wait, a grant reads a bounded part, and the next ones find those behind: %s',
   async (mode, context) => {
-    const many = 10 * lookedAt
+    const many = 10 * mostLookedAt
     const { service, ...traffic } = await startOverShards(context)
     const { accountId } = traffic.account
     const channelId = await traffic.buildWebhook(accepting, { maxInFlight: others })
@@ -184,11 +184,11 @@ test.concurrent.for(['force_custom_plan', 'force_generic_plan'])(
       const read = await rowsRead(db, async () => {
         granted = await grant([channelId])
       })
-      expect(read).toBeLessThan(2 * lookedAt)
+      expect(read).toBeLessThan(2 * mostLookedAt)
       const [{ permits = [], moreInMs } = {}] = granted
       if (permits.length > 0) {
         expect(permits.map(({ requestId }) => requestId)).toEqual(ofOthers)
-        expect(page).toBe(Math.floor((many + victims) / lookedAt) + 1)
+        expect(page).toBe(Math.floor((many + victims) / mostLookedAt) + 1)
         break
       }
       expect(moreInMs).toBe(0)

@@ -85,14 +85,19 @@ export class DueCallbacks {
     while (!this.#isOver) {
       if (this.#due.length > 0) return true
       if (this.#hasReadAll || performance.now() >= this.#endsAt) {
-        await Promise.race([Promise.all(this.#unrecorded.values()), sleep(this.#claim.times.lookAgainMs)])
-        if (this.#unrecorded.size === 0) return false
+        if (!(await this.#isCallStillUnderWay())) return false
         // A slow call keeps the endpoint from other workers anyway: without this, its other sends would wait for that call.
         this.#endsAt = Number.POSITIVE_INFINITY
       } else if (this.#unrecorded.size >= mostAtOnce) await Promise.race(this.#unrecorded.values())
       await this.#read()
     }
     return false
+  }
+
+  /** Waits for the calls, but not long. @returns whether one isn't recorded then. */
+  async #isCallStillUnderWay(): Promise<boolean> {
+    await Promise.race([Promise.all(this.#unrecorded.values()), sleep(this.#claim.times.lookAgainMs)])
+    return this.#unrecorded.size > 0
   }
 
   #read(): Promise<void> {

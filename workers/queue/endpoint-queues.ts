@@ -20,7 +20,7 @@ import { SteadyWorker } from './steady-worker.ts'
 const maxLooksPerFlush = 200
 
 /** What the queues of endpoints need of the rest of the worker. */
-export interface CallBack {
+export interface EndpointAdvancer {
   /** Calls an endpoint with what is due: once, if it is in slow start. Resolves when all that it began is recorded. */
   advance(endpointId: string, isInSlowStart: boolean): Promise<void>
   /** The claims of this worker. */
@@ -43,7 +43,7 @@ interface Ended {
  */
 export function startEndpointQueues(
   runtime: Needs<'db' | 'log' | 'shards', 'CALLBACK_CONCURRENCY'>,
-  callBack: CallBack,
+  endpointAdvancer: EndpointAdvancer,
   faults: ReadonlyMap<Shard, QueueFaults>,
   times: WorkerTimes,
 ): QueueWorker {
@@ -62,7 +62,7 @@ export function startEndpointQueues(
       try {
         await inFlight.track(
           endpointId,
-          limit(() => callBack.advance(endpointId, name === slowStartQueueName)),
+          limit(() => endpointAdvancer.advance(endpointId, name === slowStartQueueName)),
         )
         return { endpointId, inMs: 0 }
       } catch (error) {
@@ -85,7 +85,7 @@ export function startEndpointQueues(
   return {
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
     async stop() {
-      callBack.stop()
+      endpointAdvancer.stop()
       await closeWorkers(workers, [...faults.keys()], () => inFlight.ended(), times.finishJobsWithinMs)
     },
   }

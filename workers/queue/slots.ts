@@ -56,7 +56,7 @@ export class Slots {
   readonly #parts: Record<QueueKind, Part> = { ordinary: emptyPart(), overflow: emptyPart() }
   /** Accounts with overflow in flight, and how many sends of it. */
   readonly #overflowOf = new Map<string, number>()
-  readonly #limit = new OverflowLimit()
+  readonly #workLimit = new OverflowLimit()
   #lastStarted: QueueKind = 'overflow'
   #isOpen = false
 
@@ -69,7 +69,7 @@ export class Slots {
 
   /** A further send of the overflow starts only while fewer sends, of both queues, are at work. */
   get overflowLimit(): number {
-    return this.#limit.current
+    return this.#workLimit.current
   }
 
   atWork(queue: QueueKind): number {
@@ -95,7 +95,7 @@ export class Slots {
       claimedFor: (accountId) => {
         account = accountId
         if (queue === 'overflow') this.#countOverflow(accountId, 1)
-        else if (!this.#overflowOf.has(accountId)) this.#limit.lower()
+        else if (!this.#overflowOf.has(accountId)) this.#workLimit.lower()
       },
       pauseWork: () => {
         setPaused(true)
@@ -104,7 +104,7 @@ export class Slots {
       resumeWork: () => setPaused(false),
       release: () => {
         setPaused(false)
-        if (queue === 'overflow' && this.#isLimiting()) this.#limit.raise()
+        if (queue === 'overflow' && this.#isHeldBackByWork()) this.#workLimit.raise()
         if (queue === 'overflow' && account !== undefined) this.#countOverflow(account, -1)
         part.inFlight--
         part.atWork--
@@ -125,7 +125,7 @@ export class Slots {
    */
   roomFor(queue: QueueKind): number {
     const room =
-      queue === 'ordinary' ? this.#free(queue) : Math.max(this.#free(queue), this.#unusedByOverflow)
+      queue === 'ordinary' ? this.#free(queue) : Math.max(this.#free(queue), this.#leftOfOverflowShare)
     return Math.max(0, room - this.#parts[queue].waiting.length)
   }
 
@@ -134,8 +134,8 @@ export class Slots {
     if (this.#free(queue) <= 0) return false
     const { ordinary, overflow } = this.#parts
     if (queue === 'ordinary') return ordinary.atWork < maxOrdinaryWork
-    if (overflow.atWork < this.#limit.min) return true
-    return ordinary.waiting.length === 0 && ordinary.atWork + overflow.atWork < this.#limit.current
+    if (overflow.atWork < this.#workLimit.min) return true
+    return ordinary.waiting.length === 0 && ordinary.atWork + overflow.atWork < this.#workLimit.current
   }
 
   /** How many slots are free for the queue. */
@@ -146,26 +146,30 @@ export class Slots {
     if (queue === 'ordinary') {
       // A single slot goes to both queues by turns.
       const mayKeep = this.#maxInFlight > 1 || this.#lastStarted === 'ordinary'
-      return overflow.waiting.length > 0 && mayKeep ? free - this.#unusedByOverflow : free
+      return overflow.waiting.length > 0 && mayKeep ? free - this.#leftOfOverflowShare : free
     }
-    const shared = Math.min(this.maxOverflow - inFlight, this.#maxOverflowNow() - overflow.inFlight)
-    return Math.min(free, Math.max(shared, this.#unusedByOverflow))
+    const shared = Math.min(
+      this.maxOverflow - inFlight,
+      this.#maxOverflowBesideOrdinary() - overflow.inFlight,
+    )
+    return Math.min(free, Math.max(shared, this.#leftOfOverflowShare))
   }
 
-  get #unusedByOverflow(): number {
+  /** Slots of the overflow's own share that it doesn't use. */
+  get #leftOfOverflowShare(): number {
     return Math.max(0, this.#keptForOverflow - this.#parts.overflow.inFlight)
   }
 
-  /** The more slots the ordinary queue uses, the more are kept free for it. */
-  #maxOverflowNow(): number {
+  /** For each slot that the ordinary queue uses, another one is kept free for it. */
+  #maxOverflowBesideOrdinary(): number {
     const { ordinary } = this.#parts
-    return Math.max(this.#limit.min, this.maxOverflow - 2 * ordinary.inFlight)
+    return Math.max(this.#workLimit.min, this.maxOverflow - 2 * ordinary.inFlight)
   }
 
-  /** Whether the overflow would use more than its limit. */
-  #isLimiting(): boolean {
+  /** Whether the overflow waits because as many sends are at work as it may bring them to. */
+  #isHeldBackByWork(): boolean {
     const { ordinary, overflow } = this.#parts
-    return overflow.waiting.length > 0 && ordinary.atWork + overflow.atWork >= this.#limit.current
+    return overflow.waiting.length > 0 && ordinary.atWork + overflow.atWork >= this.#workLimit.current
   }
 
   #startNext(): void {

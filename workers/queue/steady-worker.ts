@@ -66,7 +66,7 @@ export class SteadyWorker<Job, Result> extends Worker<Job, Result> {
   }
 
   #setConcurrency(): void {
-    // With one less than it has, BullMQ doesn't replace a wake-up that has ended.
+    // If none may follow, one less than it has: BullMQ then fetches no other with the end of one.
     const ahead = this.#further === 0 ? -1 : Math.min(this.#further, maxAhead)
     this.concurrency = Math.max(1, Math.min(this.#maxConcurrency, this.#processing + ahead))
   }

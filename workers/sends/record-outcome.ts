@@ -70,7 +70,13 @@ export function outcomeRecorder(
     const { holdsChannel } = verdict
     const record = recordOf(attempt, outcome, timed.durationMs)
     await suppress(send, outcome)
-    const ended = { send, outcome: timed, delayMs: undefined, nextInLane: null, fellBackTo: undefined }
+    const nothingFollows = {
+      send,
+      outcome: timed,
+      delayMs: undefined,
+      nextInLane: null,
+      fellBackTo: undefined,
+    }
     const recorded = await outcomes.add({
       requestId,
       claimId,
@@ -81,7 +87,7 @@ export function outcomeRecorder(
     })
     if (!recorded) {
       const endpointsToWake = await recordLate(send, outcome, record)
-      return { ...ended, isLate: true, endpointsToWake }
+      return { ...nothingFollows, isLate: true, endpointsToWake }
     }
 
     logEvent(log, requestId, 'attempt_finished', record)
@@ -98,7 +104,7 @@ export function outcomeRecorder(
     if (fallback && status === 'sent') noteFallback(runtime, fallback)
     if (status === 'sent') observeTime(metrics, send, recorded)
     const endpointsToWake = recorded.endpointsToWake ?? []
-    return { ...ended, isLate: false, delayMs, nextInLane, fellBackTo, endpointsToWake }
+    return { ...nothingFollows, isLate: false, delayMs, nextInLane, fellBackTo, endpointsToWake }
   }
 }
 
@@ -108,11 +114,7 @@ function reportsEach({ provider }: EnteredSend): boolean {
   return receipts?.areForEach === true
 }
 
-/**
- * Records an outcome whose claim was given up because this worker counted as dead.
- *
- * @returns a function that returns the endpoints to wake.
- */
+/** Records outcomes whose claims were given up because this worker counted as dead. Of each, the result is the endpoints to wake. */
 function lateRecorder(runtime: Needs<'db' | 'log' | 'metrics'>) {
   const { db, log } = runtime
   const record = retryUntilAvailable(log, (late: LateOutcome) => recordLateOutcome(db, late))

@@ -7,6 +7,8 @@ import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
 /** One statement moves so many, and has to end within the time-out of a statement. */
 const pageSize = 500
+/** While another worker moves, or a send is being canceled, a due send is still there. */
+const againAfterMs = 50
 
 /**
  * Lets scheduled sends join the others when their time has come, and wakes them. Every worker does this; PostgreSQL lets one at a
@@ -40,6 +42,3 @@ export function startMovingDueSends(
     },
   }
 }
-
-/** While another worker moves, or a send is being canceled, a due send is still there. */
-const againAfterMs = 50

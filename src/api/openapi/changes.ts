@@ -104,8 +104,14 @@ export function move(): Operation {
   const { sendAt, reference } = exampleBodies.later.value
   const { events: _, ...summary } = exampleTimeline
   const moved = {
-    ...{ ...summary, status: 'queued', conversationId: null, finishedAt: null, attempts: 0 },
-    ...{ providerMessageId: null, sendAt: new Date(sendAt).toISOString(), reference },
+    ...summary,
+    status: 'queued',
+    conversationId: null,
+    finishedAt: null,
+    attempts: 0,
+    providerMessageId: null,
+    sendAt: new Date(sendAt).toISOString(),
+    reference,
   }
   return {
     operationId: 'moveMessage',

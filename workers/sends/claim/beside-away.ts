@@ -6,7 +6,7 @@ import { isAway, restoreOnShards, type Shard } from '../../../src/queue/shard.ts
 import type { Needs } from '../../../src/runtime.ts'
 
 /** Limit of the due sends that one grant looks at, however many belong to shards that are away. Of each channel, at least some. */
-export const lookedAt = 500
+export const mostLookedAt = 500
 const fewestPerChannel = 100
 const watchedChannels = 10_000
 /** After this long a search begins again with the first due send: one that it passed may be able to go now. */
@@ -37,7 +37,7 @@ export function besideAway(
   return async (channelIds: readonly string[]): Promise<GrantedBesideAway[]> => {
     const shardsAway = new Set(shards.filter(isAway))
     const isReachable = ({ requestId }: DueSend) => !shardsAway.has(ofSend(shards, requestId))
-    const limit = Math.max(fewestPerChannel, Math.floor(lookedAt / channelIds.length))
+    const limit = Math.max(fewestPerChannel, Math.floor(mostLookedAt / channelIds.length))
     const channels = channelIds.map((channelId) => ({ channelId, after: searchedUntil.get(channelId) }))
     const due = await findDueSends(db, { channels, permitFree: 'all', overdueByMs: 0, limit })
     const heads = due.filter(({ isHead }) => isHead)
