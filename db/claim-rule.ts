@@ -124,7 +124,7 @@ export const permitInMs = sqlText`
      and (p.is_probe or channels.breaker_open_until is null))`
 
 /** Its permit is due soon. A send claimed long before its call would occupy a slot until then. */
-export const hasPermit = sqlText`
+const hasPermit = sqlText`
   coalesce(
     ${permitInMs} < ${headStartMs}, false)`
 

@@ -1,4 +1,4 @@
-import { asc, eq, or, sql } from 'drizzle-orm'
+import { asc, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Database, Transaction } from '../client.ts'
 import { accounts } from '../schema.ts'
@@ -43,15 +43,6 @@ export function listAccounts(db: Database) {
 export async function accountExists(db: Database, id: string): Promise<boolean> {
   const found = await db.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, id))
   return found.length === 1
-}
-
-/** The accounts with this id or name. Names needn't be unique. */
-export async function findAccountIds(db: Database, idOrName: string): Promise<string[]> {
-  const found = await db
-    .select({ id: accounts.id })
-    .from(accounts)
-    .where(or(eq(sql`${accounts.id}::text`, idOrName), eq(accounts.name, idOrName)))
-  return found.map(({ id }) => id)
 }
 
 function limitColumns(limit?: RateLimit) {

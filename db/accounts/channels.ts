@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
+import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import type { FallbackCause } from '../../src/core/fallback.ts'
 import type { Ordering } from '../../src/core/lane.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
@@ -192,13 +192,4 @@ export function listChannels(db: Database, accountId: string) {
     .from(channels)
     .where(and(eq(channels.accountId, accountId), isNull(channels.deletedAt)))
     .orderBy(asc(channels.createdAt))
-}
-
-/** The channels with this id or name, including deleted ones. Names needn't be unique. */
-export async function findChannelIds(db: Database, idOrName: string): Promise<string[]> {
-  const found = await db
-    .select({ id: channels.id })
-    .from(channels)
-    .where(or(eq(sql`${channels.id}::text`, idOrName), eq(channels.name, idOrName)))
-  return found.map(({ id }) => id)
 }

@@ -60,7 +60,7 @@ export const isInSlowStart = sqlText`
    or coalesce(e.answered_at < clock_timestamp() - interval '${slowStartAfterMinutes} minutes', true))`
 
 /** SQL that is true for an endpoint `e` that may be called. */
-export const mayBeCalled = sqlText`
+const mayBeCalled = sqlText`
   e.disabled_at is null and coalesce(e.breaker_open_until <= clock_timestamp(), true)`
 
 /**

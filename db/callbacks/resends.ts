@@ -1,3 +1,4 @@
+import { NIL } from 'uuid'
 import type { Database, Transaction } from '../client.ts'
 import type { RunPage } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -61,7 +62,6 @@ const resendEndpointStatement = prepared<{
 )
 
 const pageSize = 2000
-const firstId = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Sends the callbacks of an endpoint since a time once more, by pages.
@@ -75,7 +75,7 @@ export async function resendOfEndpoint(
   runPage: RunPage = (page) => page(),
 ): Promise<number> {
   let resent = 0
-  for (let after = { requestId: firstId, sequence: -1 }; ; ) {
+  for (let after: { requestId: string; sequence: number } = { requestId: NIL, sequence: -1 }; ; ) {
     const values = [endpointId, since, onlyGivenUp, after.requestId, after.sequence, pageSize]
     const [page] = await runPage(() => resendEndpointStatement(db, values))
     resent += page?.resent ?? 0

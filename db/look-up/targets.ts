@@ -91,7 +91,7 @@ export function targetsOfContacts(db: Database, values: readonly string[]): Prom
 }
 
 /** More are a list's. */
-export const maxOfReference = 20
+const maxOfReference = 20
 
 const ofReferencesStatement = prepared<{ requestId: string }>(
   'look_up_references',

@@ -1,4 +1,5 @@
 import { erasedContactValue } from '../../src/core/contact.ts'
+import { dayMs } from '../../src/core/durations.ts'
 import type { PostedBy } from '../../src/core/posted-by.ts'
 import type { SendRecord, SendStatus } from '../../src/core/timeline.ts'
 import { firstsOfBatches, idempotencyKeptHours, timeOfKey } from '../admission/idempotency-keys.ts'
@@ -22,7 +23,6 @@ export interface SameContent {
   isAll: boolean
 }
 
-const dayMs = 86_400_000
 const maxCompared = 100
 const maxShown = 10
 /** A key is stored by the statement that accepts its send. */

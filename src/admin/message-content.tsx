@@ -58,7 +58,7 @@ function Media({ mediaType, filename, caption, mediaUrl, sizeBytes }: MediaDescr
   )
 }
 
-export function sizeInWords(bytes: number): string {
+function sizeInWords(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`
   return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }

@@ -8,12 +8,11 @@ import { clientAddressReader } from '../platform/client-address.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import { type Count, sharedLimiters } from '../platform/shared-limiter.ts'
 import type { Needs } from '../runtime.ts'
+import { cacheTtlMs } from './cache-ttl.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
 const bearer = /^Bearer +([^ ]+)$/i
-/** A revoked key is refused after at most this long, and the time of a look-up; the docs promise 3 s. */
-const cacheTtlMs = 2000
 /** Precision of the TTL: the cache reads the clock once in this time. */
 const ttlResolutionMs = 50
 const cachedKeys = 10_000

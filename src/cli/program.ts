@@ -11,7 +11,7 @@ const asOption = [
 ] as const
 
 /** The command's name: package.json has it as `bin`. */
-export const commandName = 'outbound'
+const commandName = 'outbound'
 
 /** The command line with the commands of the verb that is called; without one, with all verbs' descriptions. */
 export async function buildProgram(args: readonly string[], answer: Answerer): Promise<Command> {

@@ -1,5 +1,5 @@
 /** By what a change is made: an admin page, a command, or a route of the API. */
-export const actorVias = ['page', 'cli', 'route'] as const
+const actorVias = ['page', 'cli', 'route'] as const
 export type ActorVia = (typeof actorVias)[number]
 
 /** Who makes a change, and from where. Recorded with it (docs/reference/admin.md#audit). */

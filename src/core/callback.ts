@@ -8,7 +8,7 @@ import type { SendStatus } from './timeline.ts'
  * The changes of a send that its account's endpoints get callbacks about (docs/reference/callbacks.md), each with the state of the send by
  * then. `delivery` is set only by the last three, and a send with a delivery is `sent` for good.
  */
-export const sendChanges = {
+const sendChanges = {
   'message.sent': { status: 'sent', delivery: null },
   'message.failed': { status: 'failed', delivery: null },
   'message.uncertain': { status: 'uncertain', delivery: null },

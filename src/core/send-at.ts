@@ -1,3 +1,5 @@
+import { dayMs } from './durations.ts'
+
 const written =
   /^(\d{4}-\d\d-\d\d)[Tt](([01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
@@ -5,9 +7,7 @@ export const sendAtWanted =
   'has to be a time with its offset, such as 2026-11-24T09:00:00+01:00 or 2026-11-24T08:00:00Z'
 
 /** How long ago `sendAt` may be. Such a send is sent now. */
-export const longestPastSeconds = 60
-
-const dayMs = 86_400_000
+const longestPastSeconds = 60
 
 /**
  * A time of RFC 3339, with its offset; undefined for any other text. Fractions of a millisecond are rounded up, so that the send

@@ -39,7 +39,7 @@ function fieldsOf(line: string): string[] | undefined {
  * @param isChannel whether the account has a channel with this id.
  * @returns what is wrong, without the contact.
  */
-export function readCsvLine(line: string, isChannel: (id: string) => boolean): CsvEntry | { issue: string } {
+function readCsvLine(line: string, isChannel: (id: string) => boolean): CsvEntry | { issue: string } {
   const fields = fieldsOf(line)
   if (!fields) return { issue: 'a quote is not closed, or stands inside of a field' }
   if (fields.length !== 3) return { issue: `has ${fields.length} fields in place of 3` }

@@ -4,7 +4,7 @@ import type { Metrics } from './metrics.ts'
 import { setRefusal } from './redis-refusal.ts'
 
 /** The oldest that the tests are run with: that of Debian 12. */
-export const oldestRedis = '7.0'
+const oldestRedis = '7.0'
 
 const policyLine = /^maxmemory_policy:.*\r\n/m
 const isLogged = new WeakSet<Pick<Metrics, 'redisEvicts'>>()

@@ -3,6 +3,7 @@ import { eq } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
 import { apiKeys } from '../../db/schema.ts'
 import { mintApiKey } from '../../src/core/api-key.ts'
+import { absentId } from '../support/absent-id.ts'
 import type { Answer } from '../support/answer.ts'
 import { buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectNothingAccepted, holdings } from '../support/expect-error.ts'
@@ -13,8 +14,6 @@ import { closedPort, startSilentServer } from '../support/tcp-proxy.ts'
 
 const service = await serviceOfFile({ AUTH_FAILURE_LIMIT: '1000000' })
 const account = await buildAccount(service)
-
-const absentId = '01890000-0000-7000-8000-000000000000'
 
 /** The same refused key on every route that takes one. */
 async function withAuthorization(headers: Record<string, string>): Promise<Answer[]> {

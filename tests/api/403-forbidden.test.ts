@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { absentId } from '../support/absent-id.ts'
 import { type Account, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectNothingAccepted } from '../support/expect-error.ts'
 import { rawRequest } from '../support/raw-http.ts'
@@ -9,8 +10,6 @@ const account = await buildAccount(service)
 const { accountId } = account
 const reader = { ...account, ...(await buildKey(service, accountId, { permissions: ['messages:read'] })) }
 const sender = { ...account, ...(await buildKey(service, accountId, { permissions: ['messages:send'] })) }
-
-const absentId = '01890000-0000-7000-8000-000000000000'
 
 function read(by: Account, requestId: string) {
   return request(service, `/v1/messages/${requestId}`, {

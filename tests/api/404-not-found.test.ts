@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { absentId } from '../support/absent-id.ts'
 import type { Answer } from '../support/answer.ts'
 import { type Account, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectFault, expectNothingAccepted } from '../support/expect-error.ts'
@@ -7,8 +8,6 @@ import { serviceOfFile } from '../support/service.ts'
 const service = await serviceOfFile()
 const account = await buildAccount(service)
 const stranger = await buildAccount(service)
-
-const absentId = '01890000-0000-7000-8000-000000000000'
 
 function headersOf({ apiKey }: Account) {
   return { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { absentId } from '../support/absent-id.ts'
 import type { Answer } from '../support/answer.ts'
 import { buildAccount, post, textBody } from '../support/builders.ts'
 import { expectError, holdings } from '../support/expect-error.ts'
@@ -8,7 +9,6 @@ import { serviceOfFile } from '../support/service.ts'
 const service = await serviceOfFile()
 const account = await buildAccount(service)
 
-const absentId = '01890000-0000-7000-8000-000000000000'
 const others = (...taken: string[]) =>
   ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE'].filter(
     (method) => !taken.includes(method),

@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
+import { absentId } from '../support/absent-id.ts'
 import type { Answer } from '../support/answer.ts'
 import { buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectNothingAccepted, holdings, inTime } from '../support/expect-error.ts'
+import { longestAnswerMs } from '../support/longest-answer.ts'
 import { redisReady } from '../support/redis-ready.ts'
 import { serviceOfFile, startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
@@ -13,9 +15,6 @@ import { closedPort, startSilentServer, startTcpProxy } from '../support/tcp-pro
 import { eventually } from '../support/wait.ts'
 
 const service = await serviceOfFile({ RATE_LIMIT_POINTS: '3', RATE_LIMIT_WINDOW_SECONDS: '60' })
-
-const absentId = '01890000-0000-7000-8000-000000000000'
-const longestAnswerMs = 1500
 
 async function startedFor(settings: Record<string, string>, stores = service.stores): Promise<TestService> {
   const started = await startTestService(settings, stores)

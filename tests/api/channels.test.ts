@@ -6,6 +6,7 @@ import { createFlow } from '../../db/accounts/flows.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { openBreaker } from '../../db/delivery/breakers.ts'
 import { templates } from '../../db/schema.ts'
+import { absentId } from '../support/absent-id.ts'
 import { allPages, ask } from '../support/account-routes.ts'
 import { buildAccount, buildChannel, buildKey } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -13,7 +14,6 @@ import { buildProviderChannel } from '../support/provider-channel.ts'
 import { serviceOfFile } from '../support/service.ts'
 
 const service = await serviceOfFile()
-const absentId = '01890000-0000-7000-8000-000000000000'
 
 test('an account lists its channels, oldest first, without their configs, and none of another account', async () => {
   const account = await buildAccount(service)

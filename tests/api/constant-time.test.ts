@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { addPerson } from '../../db/people/people.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { hashPassword } from '../../src/core/password.ts'
+import { absentId } from '../support/absent-id.ts'
 import { startTestAdmin } from '../support/admin.ts'
 import { type Account, buildAccount, request } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -34,7 +35,6 @@ beforeEach(() => void compare.mockClear())
 
 const compared = () => compare.mock.calls.flat().map(String)
 
-const absentId = '01890000-0000-7000-8000-000000000000'
 const otherThan = (text: string) => text.slice(0, -1) + (text.endsWith('a') ? 'b' : 'a')
 
 test('the checksum of an API key is compared in constant time', async () => {

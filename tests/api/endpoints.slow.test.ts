@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { createEndpoint } from '../../db/callbacks/endpoints.ts'
 import { sendChangeTypes } from '../../src/core/callback.ts'
 import { newId } from '../../src/core/new-id.ts'
+import { absentId } from '../support/absent-id.ts'
 import { allPages, ask } from '../support/account-routes.ts'
 import type { Answer } from '../support/answer.ts'
 import { accept, buildAccount, buildKey, post, textBody } from '../support/builders.ts'
@@ -14,7 +15,6 @@ import { serviceOfFile } from '../support/service.ts'
 import { newKey } from './keyed.ts'
 
 const service = await serviceOfFile({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
-const absentId = '01890000-0000-7000-8000-000000000000'
 const url = 'https://example.com/callbacks'
 
 async function buildManager(options: Parameters<typeof buildAccount>[1] = {}) {

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
+import { absentId } from '../support/absent-id.ts'
 import type { Answer } from '../support/answer.ts'
 import { type Account, buildAccount, buildKey, post, sameBody } from '../support/builders.ts'
 import { expectError, holdings } from '../support/expect-error.ts'
+import { longestAnswerMs } from '../support/longest-answer.ts'
 import { rawRequest } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
@@ -30,9 +32,6 @@ beforeEach(async () => {
   account = await buildAccount(service)
 })
 afterAll(() => service.stop())
-
-const absentId = '01890000-0000-7000-8000-000000000000'
-const longestAnswerMs = 1500
 
 function postRaw(keys: string[], body: object = sameBody(), channelId = account.channelId) {
   return rawRequest(service, {

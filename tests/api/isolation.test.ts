@@ -6,6 +6,7 @@ import { setTemplate } from '../../db/accounts/templates.ts'
 import { createApp } from '../../src/api/app.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { openSmtpEmulator } from '../../src/dev/emulators/smtp.ts'
+import { absentId } from '../support/absent-id.ts'
 import { timelineOf } from '../support/attempts.ts'
 import { accept, buildAccount, sameBody } from '../support/builders.ts'
 import { inSeconds } from '../support/later.ts'
@@ -13,8 +14,6 @@ import { samples } from '../support/media-samples.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, serviceOfFile } from '../support/service.ts'
 import { newKey, postKeyed } from './keyed.ts'
-
-const absentId = '01890000-0000-7000-8000-000000000000'
 
 /** Sends the requests. */
 /** Another account, whose channels, flows and sends the requests name. */

@@ -6,6 +6,7 @@ import type { Worker } from 'node:worker_threads'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { smallBytes } from '../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../src/api/client-timeouts.ts'
+import { hourMs } from '../../src/core/durations.ts'
 import { type Answer, answersIn } from '../support/answer.ts'
 import { type Account, buildAccount, post, textBody } from '../support/builders.ts'
 import { expectError, inTime } from '../support/expect-error.ts'
@@ -30,7 +31,6 @@ const postLarge = (at: TestService, { channelId, apiKey }: Account) =>
     chunks: [largeText(2 * smallBytes)],
   })
 
-const hourMs = 3_600_000
 /** No client counts as slow on a machine that is slow, too. */
 const unhurried = { ...timeouts, bodyGraceMs: hourMs, queuedMs: hourMs, idleMs: hourMs }
 const service = await serviceOfFile({}, undefined, unhurried)

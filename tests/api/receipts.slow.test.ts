@@ -7,6 +7,7 @@ import type { ProviderName } from '../../src/core/providers/index.ts'
 import { deliveryReport } from '../../src/dev/emulators/smtp-reports.ts'
 import { statusCallback } from '../../src/dev/emulators/twilio-reports.ts'
 import { receiptReport } from '../../src/dev/emulators/webhook.ts'
+import { absentId } from '../support/absent-id.ts'
 import { attemptedSend, timelineOf } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -20,7 +21,6 @@ import { webhookSecret } from '../support/webhook-receiver.ts'
 
 const publicBaseUrl = 'https://messages.example.com'
 const maxBytes = 4 * 1024 * 1024
-const absentId = '01890000-0000-7000-8000-000000000000'
 
 const twilioConfig = {
   accountSid: `AC${'0a'.repeat(16)}`,

@@ -3,6 +3,7 @@ import { connectDatabase } from '../../db/client.ts'
 import { countByHour, countFailures } from '../../db/counters/read.ts'
 import { readAttention } from '../../db/overview/attention.ts'
 import { busiestChannels, countChannels, findLastFailures, readChannels } from '../../db/overview/channels.ts'
+import { hourMs } from '../../src/core/durations.ts'
 import { buildAccount } from '../support/builders.ts'
 import { rangesRead, rowsRead } from '../support/rows-read.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -44,7 +45,6 @@ test.each(['force_custom_plan', 'force_generic_plan'])(
   'with %s, counters are read as one range for each channel, however many channels there are',
   async (mode) => {
     const [manyChannels, weekHours] = [300, 168]
-    const hourMs = 3_600_000
     const lastHour = Math.floor(Date.now() / hourMs) * hourMs
     const hours = Array.from({ length: weekHours }, (_, index) => new Date(lastHour - index * hourMs))
     const { accountId, channelId } = await buildAccount(service)

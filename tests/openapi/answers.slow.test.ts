@@ -16,6 +16,7 @@ import { permissions } from '../../src/core/api-key.ts'
 import { maxEndpointsOfAccount } from '../../src/core/callback.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { Readiness } from '../../src/platform/readiness.ts'
+import { absentId } from '../support/absent-id.ts'
 import type { Answer } from '../support/answer.ts'
 import {
   type Account,
@@ -63,7 +64,6 @@ afterAll(async () => {
   await Promise.all([service.stop(), narrow.stop(), cutOff.stop()])
 })
 
-const absentId = '01890000-0000-7000-8000-000000000000'
 const bearer = (apiKey: string) => ({ Authorization: `Bearer ${apiKey}` })
 
 /** Asks, and holds the answer against the document. */

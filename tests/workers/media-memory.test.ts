@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { connectDatabase } from '../../db/client.ts'
 import { readMedia } from '../../db/delivery/media-content.ts'
+import { hourMs } from '../../src/core/durations.ts'
 import { openMediaMemory } from '../../workers/sends/dispatch/media-memory.ts'
 import { dispatcher } from '../../workers/sends/dispatch.ts'
 import type { TimedOutcome } from '../../workers/sends/send-states.ts'
@@ -28,7 +29,6 @@ async function store(bytes: number): Promise<string> {
 }
 
 /** No time limit of the worker ends on a machine that is slow. */
-const hourMs = 3_600_000
 
 /** A worker whose provider answers when it is told to. */
 async function startDispatching(memory = openMediaMemory(hourMs)) {

@@ -1,10 +1,9 @@
+import { dayMs } from '../../src/core/durations.ts'
 import { longestRetryAfterMs } from '../../src/core/outcome.ts'
 import type { KnownCode } from '../../src/core/providers/code-table.ts'
 import type { HttpAnswer } from './http.ts'
 
 type Answer = Pick<HttpAnswer, 'headers' | 'at'>
-
-const dayMs = 24 * 3600 * 1000
 
 /** Minimum wait before the next attempt: the answer's Retry-After, or the code's wait if that is longer. */
 export function retryWaitMs(answer: Answer, wait: KnownCode['wait']): number | undefined {

@@ -9,6 +9,7 @@ import { findDeadWorkers, forgetDeadWorkers, type Sweeper } from '../../db/deliv
 import { findLostClaims, giveUpClaims, type LostClaim } from '../../db/delivery/lost-claims.ts'
 import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { retentionTrims } from '../../db/upkeep/retention.ts'
+import { minuteMs } from '../../src/core/durations.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
 import type { WakeUp } from '../../src/core/send-job.ts'
 import { suppressionKey as keyFrom } from '../../src/core/suppression.ts'
@@ -30,7 +31,6 @@ import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
-const minuteMs = 60_000
 export const pageSize = 500
 /** Changes of counters are short, and one statement may append some hundred. A large page updates few rows for many changes. */
 const foldedAtOnce = 50_000

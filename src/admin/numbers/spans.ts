@@ -1,6 +1,5 @@
 import type { Counts } from '../../../db/counters/read.ts'
-
-const hourMs = 3_600_000
+import { hourMs } from '../../core/durations.ts'
 
 /** The times that pages count over: so many whole hours, and the present one. */
 export const spans = {

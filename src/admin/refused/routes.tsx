@@ -1,4 +1,4 @@
-import { findAccountIds } from '../../../db/accounts/accounts.ts'
+import { withIdOrName } from '../../../db/accounts/names.ts'
 import { pageOfRefused } from '../../../db/audit/refused.ts'
 import { isStorable } from '../../core/characters.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
@@ -27,6 +27,9 @@ export function refused({ db }: AdminRuntime): AdminApp {
     return c.html(<RefusedPage input={input} requests={items} next={next} />)
   })
 
-  const idsOf = async (account: string) => (isStorable(account) ? await findAccountIds(db, account) : [])
+  const idsOf = async (account: string) => {
+    const found = isStorable(account) ? await withIdOrName(db, 'account', account) : []
+    return found.map(({ id }) => id)
+  }
   return app
 }

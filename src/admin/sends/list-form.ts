@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { SendsQuery } from '../../../db/sends/list.ts'
 import { isStorable } from '../../core/characters.ts'
 import { anyContact, parseContact } from '../../core/contact.ts'
+import { dayMs } from '../../core/durations.ts'
 import { readCursor } from '../../core/list-query.ts'
 import { providerMessageIdsIn } from '../../core/provider-message-id.ts'
 import { deliveryStates } from '../../core/receipt.ts'
@@ -89,15 +90,13 @@ export function readListForm(input: ListInput): { form: ListForm } | { issues: s
 export const isPrivate = ({ contact, messageId }: ListInput) => Boolean(contact || messageId)
 
 /** The filters that may be in a URL. */
-export const shareable = ({ contact: _, messageId: _id, ...input }: ListInput): ListInput => input
+const shareable = ({ contact: _, messageId: _id, ...input }: ListInput): ListInput => input
 
 /** The list as a URL, without its private filters. */
 export const listLink = (input: ListInput, path = '/sends'): string => {
   const query = String(new URLSearchParams(shareable(input)))
   return query === '' ? path : `${path}?${query}`
 }
-
-const dayMs = 86_400_000
 
 /**
  * Without a time, and without a filter that finds few sends by an index, the list is that of the last 24 hours: a page must not

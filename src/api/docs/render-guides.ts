@@ -24,7 +24,7 @@ export function renderGuides(): Guide[] {
   })
 }
 
-export function renderGuide(name: GuideName, source: string): Guide {
+function renderGuide(name: GuideName, source: string): Guide {
   const marked = new Marked({
     renderer: { heading, link, table: numberedTable(), code: ({ text, lang }) => block(text, lang) },
   })

@@ -9,11 +9,10 @@ import { openConfig } from '../../core/sealed-config.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import { credentialsKeys } from '../../platform/settings.ts'
 import type { Needs } from '../../runtime.ts'
+import { cacheTtlMs } from '../cache-ttl.ts'
 import type { ApiEnv } from '../context.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 
-/** A change of a channel takes effect after at most this long, and the time of a look-up; the docs promise 3 s. */
-const cacheTtlMs = 2000
 /** Precision of the TTL: the cache reads the clock once in this time. */
 const ttlResolutionMs = 50
 const cachedChannels = 10_000

@@ -3,11 +3,10 @@ import { type Channel, type ChannelOwner, findOwnChannels } from '../../../db/ac
 import { canBeRecordId } from '../../core/record-id.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import type { Needs } from '../../runtime.ts'
+import { cacheTtlMs } from '../cache-ttl.ts'
 import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
-/** A change of a channel takes effect after at most this long, and the time of a look-up; the docs promise 3 s. Absent channels aren't cached, so a new one works at once. */
-const cacheTtlMs = 2000
 /** Precision of the TTL: the cache reads the clock once in this time. */
 const ttlResolutionMs = 50
 const cachedChannels = 10_000
@@ -29,6 +28,7 @@ export function ownChannelFinder({ db }: Needs<'db'>) {
       return owners.map((owner) => byKey.get(keyOf(owner)))
     },
   })
+  /** Without absent ones, so that a new channel works at once. */
   const channels = new LRUCache<string, Channel>({
     max: cachedChannels,
     ttl: cacheTtlMs,

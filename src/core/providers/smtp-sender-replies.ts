@@ -1,3 +1,4 @@
+import { hourMs } from '../durations.ts'
 import type { Failure } from '../outcome.ts'
 
 /** A reply about the account that sends, or its limits: the same at every step, and for every mail. */
@@ -7,8 +8,6 @@ export type SenderReply = Failure & {
   /** Minimum wait before the next attempt. */
   waitMs?: number
 }
-
-const hourMs = 3_600_000
 
 const limited = (meaning: string, hours?: number): SenderReply => ({
   outcome: 'retry_later',

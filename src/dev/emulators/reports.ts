@@ -9,8 +9,6 @@ export interface Report {
 const tries = 5
 const retryAfterMs = 500
 
-export type Reporter = ReturnType<typeof reporter>
-
 /** Sends reports like a provider: some time after its answer, and again unless they are taken. */
 export function reporter() {
   const stopping = new AbortController()

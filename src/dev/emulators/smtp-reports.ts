@@ -85,7 +85,7 @@ export function mailReporter(token: string) {
 }
 
 /** The report that the recipient's server makes: mails to `bounces@…` come back after it has taken them. */
-export function usualReport(url: string, token: string, mail: TakenMail): Report {
+function usualReport(url: string, token: string, mail: TakenMail): Report {
   const result = mail.to.startsWith('bounces@')
     ? { action: 'failed', status: '5.1.1', diagnostic: `550 5.1.1 <${mail.to}>: no such mailbox` }
     : { action: 'delivered', status: '2.0.0', diagnostic: '250 2.0.0 delivered' }

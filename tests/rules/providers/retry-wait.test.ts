@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { hourMs } from '../../../src/core/durations.ts'
 import { longestRetryAfterMs } from '../../../src/core/outcome.ts'
 import { retryAfterMs, retryWaitMs } from '../../../workers/providers/retry-wait.ts'
 
-const hourMs = 3_600_000
 const at = Date.UTC(2026, 10, 22, 20)
 const dateOf = (hour: number) => new Date(Date.UTC(2026, 10, 22, hour)).toUTCString()
 

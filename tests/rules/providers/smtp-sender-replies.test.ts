@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hourMs } from '../../../src/core/durations.ts'
 import { smtp as rules, type SmtpConfig } from '../../../src/core/providers/smtp.ts'
 import { openSmtpEmulator, type SmtpAnswer, type SmtpEmulator } from '../../../src/dev/emulators/smtp.ts'
 import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
@@ -25,7 +26,6 @@ function send(answer: SmtpAnswer) {
 }
 
 const steps = ['MAIL', 'RCPT', 'DATA', 'end'] as const
-const hourMs = 3_600_000
 
 describe("a limit of the sending account is the sender's, at every step, and is waited for", () => {
   test.each([

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { inArray } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { media, sends } from '../../../db/schema.ts'
+import { absentId } from '../../support/absent-id.ts'
 import type { Answer } from '../../support/answer.ts'
 import {
   type Account,
@@ -13,6 +14,7 @@ import {
   textBody,
 } from '../../support/builders.ts'
 import { expectError, holdings, inTime } from '../../support/expect-error.ts'
+import { longestAnswerMs } from '../../support/longest-answer.ts'
 import { wakeUpOf } from '../../support/queue.ts'
 import { redisReady } from '../../support/redis-ready.ts'
 import { startTestService, type TestService, withTimeouts } from '../../support/service.ts'
@@ -31,8 +33,6 @@ beforeAll(async () => {
 })
 afterAll(() => healthy.stop())
 
-const longestAnswerMs = 1500
-const absentId = '01890000-0000-7000-8000-000000000000'
 const mediaBody = {
   contact: { value: '+4915112345678' },
   message: { type: 'media', media: { mediaType: 'document', base64: 'QUJD' } },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Answer } from '../../support/answer.ts'
 import { post, textBody } from '../../support/builders.ts'
+import { longestAnswerMs } from '../../support/longest-answer.ts'
 import { expectSooner, type Span, timed } from '../../support/standstill.ts'
 import { freshStores } from '../../support/stores.ts'
 import { startTcpProxy } from '../../support/tcp-proxy.ts'
@@ -8,7 +9,6 @@ import { startTraffic } from '../../support/traffic.ts'
 import { eventually } from '../../support/wait.ts'
 import { answer } from '../../support/webhook-receiver.ts'
 
-const longestAnswerMs = 1500
 /** A worker gives up a statement after 10 s. */
 const calledWithinMs = 40_000
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { sends } from '../../../db/schema.ts'
+import { hourMs, minuteMs } from '../../../src/core/durations.ts'
 import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
 import { startTwilioEmulator } from '../../../src/dev/emulators/twilio.ts'
 import { startService } from '../../../src/dev/service-process.ts'
@@ -27,9 +28,6 @@ import {
   accept as takes,
   type WebhookReceiver,
 } from '../../support/webhook-receiver.ts'
-
-const minuteMs = 60_000
-const hourMs = 3_600_000
 
 /** An API whose clock is right, on the stores that all processes share. */
 let right: TestService

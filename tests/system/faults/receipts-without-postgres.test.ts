@@ -5,12 +5,12 @@ import { attemptedSend, timelineOf } from '../../support/attempts.ts'
 import { type BreakableServers, startBreakableServers } from '../../support/breakable-servers.ts'
 import { type Account, buildAccount } from '../../support/builders.ts'
 import { expectError } from '../../support/expect-error.ts'
+import { longestAnswerMs } from '../../support/longest-answer.ts'
 import { buildProviderChannel } from '../../support/provider-channel.ts'
 import { sendReport, whatsAppConfig, whatsAppReport } from '../../support/receipts.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { expectSooner, timed } from '../../support/standstill.ts'
 
-const longestAnswerMs = 1500
 const sendsOfEach = 5
 const providers = 8
 

@@ -5,6 +5,7 @@ import { promtoolBinary } from '../../../src/dev/embedded/promtool-binary.ts'
 import { type Seed, seedDemoAccount } from '../../../src/dev/seed.ts'
 import { type ServiceProcess, startService } from '../../../src/dev/service-process.ts'
 import { createMetrics, type ProcessKind } from '../../../src/platform/metrics.ts'
+import { absentId } from '../../support/absent-id.ts'
 import { newContact, textBody } from '../../support/builders.ts'
 import { scrapeAt } from '../../support/scrape.ts'
 import { testSecrets } from '../../support/service.ts'
@@ -17,8 +18,6 @@ const entries = {
   worker: { entry: 'workers/main.ts', readyEvent: 'working' },
   admin: { entry: 'src/admin/main.ts', readyEvent: 'serving_admin' },
 }
-
-const absentId = '01890000-0000-7000-8000-000000000000'
 
 let reaper: Reaper
 let seed: Seed
