@@ -20,7 +20,7 @@ const insufficientPrivilege = '42501'
 /** PostgreSQL ended an idle transaction and its connection, because this process was blocked. */
 const idleInTransaction = '25P03'
 /** A pooler mixed up prepared statements: there is none of that name, or there is one already. */
-const mixedUpCodes = ['26000', '42P05']
+export const mixedUpCodes = ['26000', '42P05']
 /** Too many connections; starting up. */
 const notConnectedStates = ['53300', '57P03']
 const notConnectedCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { connectionString } from './connection-string.ts'
+import { mixedUpCodes } from './errors.ts'
 import { DatabaseFault } from './session.ts'
 
 /** A pooler would mix up the prepared statements of different processes. */
@@ -14,8 +15,6 @@ export class PoolerFault extends DatabaseFault {
 const timeoutMs = 3000
 const checks = 3
 const checkName = 'outbound_pooler_check'
-/** No such prepared statement; there is one already. */
-const mixedUp = ['26000', '42P05']
 
 /**
  * Checks how a pooler treats its clients. It needs two connections, to see whether they share connections to PostgreSQL.
@@ -68,7 +67,7 @@ async function keepsStatements(client: pg.Client): Promise<boolean> {
     const { rows } = await client.query<{ isOurs: boolean }>({ name: checkName, text })
     return rows[0]?.isOurs === false
   } catch (error) {
-    if (error instanceof pg.DatabaseError && mixedUp.includes(error.code ?? '')) return false
+    if (error instanceof pg.DatabaseError && mixedUpCodes.includes(error.code ?? '')) return false
     throw error
   }
 }

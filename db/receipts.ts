@@ -226,7 +226,7 @@ export async function recordReceipts(
   fallBack: FallBack = async () => [],
 ): Promise<RecordedReceipt[]> {
   const isAlone = ({ suppresses, fallsBackFrom }: ReceiptRow) => !suppresses && !fallsBackFrom
-  const parts = byChannel(receipts)
+  const parts = inParts(receipts)
   if (parts.length < 2 && receipts.every(isAlone)) return await recordOnly(db, receipts)
   return await inTransaction(db, async (transaction) => {
     const recorded = await recordParts(transaction, receipts, parts)
@@ -254,8 +254,11 @@ async function suppress(
   if (suppressing.length > 0) await suppressContacts(transaction, suppressing)
 }
 
-/** The places of receipts, so that no part has those of several channels about one send: they are decided one after the other. */
-function byChannel(receipts: readonly ReceiptRow[]): number[][] {
+/**
+ * The places of receipts, in parts that are recorded one after the other: within a part, all receipts of a send name the same
+ * channels.
+ */
+function inParts(receipts: readonly ReceiptRow[]): number[][] {
   const parts: number[][] = []
   const seen = new Map<string, { channels: string; part: number }>()
   for (const [ord, { requestId, channelIds }] of receipts.entries()) {

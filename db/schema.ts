@@ -236,7 +236,7 @@ export const sends = pgTable(
     attempt: integer('attempt').notNull().default(0),
     /** Those of them before the last replay or fallback, which starts a new series of retries. */
     attemptsBeforeReplay: integer('attempts_before_replay').notNull().default(0),
-    /** How many workers were lost while processing it, since its last replay. */
+    /** How many workers were lost while processing it, since its last replay or fallback. */
     losses: integer('losses').notNull().default(0),
     /** The worker of the latest attempt. A retry moves the attempt to send_events. */
     worker: text('worker'),

@@ -1488,10 +1488,10 @@ select name from workers where alive_until < clock_timestamp();
 -- find_fallbacks: Reads sends that have just ended on channels with a fallback, and what decides whether they go on by it.
 -- $1: the sends; $2: the key of the hashes of erased contacts.
 with
--- The channel that each has ended on, and the fallback of that.
+-- The channel that has each now, and the fallback of that.
 ways as (
-  select s.request_id, source.provider as "toProvider",
-         source.fallback_on as "fallbackOn", source.fallback_within_seconds as "fallbackWithinSeconds",
+  select s.request_id, present.provider as "presentProvider",
+         present.fallback_on as "fallbackOn", present.fallback_within_seconds as "fallbackWithinSeconds",
          case when target.id is not null then json_build_object(
            'channelId', target.id, 'name', target.name, 'provider', target.provider,
            'sealedConfig', target.sealed_config, 'isDeleted', target.deleted_at is not null,
@@ -1500,8 +1500,8 @@ ways as (
                         where t.channel_id = target.id
                           and t.name = s.message->'template'->>'name')) end as target
   from sends s
-    join channels source on source.id = s.channel_id
-    left join channels target on target.id = source.fallback_channel_id
+    join channels present on present.id = s.channel_id
+    left join channels target on target.id = present.fallback_channel_id
   where s.request_id = any((select $1::uuid[])::uuid[])),
 -- Their events.
 stored as (
@@ -1529,7 +1529,7 @@ select s.request_id as "requestId", s.status as "status",
        s.message, s.former_channels as "formerChannels", s.channel_id as "presentChannelId",
        s.expires_at as "expiresAt", clock_timestamp() as now,
        case when s.overflow then s.channel_id end as "overflowOf",
-       ways."toProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
+       ways."presentProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
        coalesce(stored.events, '[]') as "storedEvents",
        exists (
          select from suppressions e
@@ -2490,8 +2490,8 @@ from unnest($1::uuid[]) c (id) cross join lateral (
   order by at desc limit 1) last;
 
 -- list_channels: Lists a page of all channels, those first whose sends don’t go, for operators.
--- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id; $5, $6: and
--- $7: after this place; $8: how many. $5: the rank. $6: the name.
+-- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id.
+-- After the place of $5: the rank, $6: the name, $7: the id; $8: how many.
 select page.rank, c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
   c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
   c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue"

@@ -22,7 +22,7 @@ export interface NewSend extends Omit<SendRequest, 'mediaContent'> {
 }
 
 /** The PostgreSQL types of its fields, which are sent as JSON. */
-export const fieldTypes = {
+const fieldTypes = {
   requestId: 'uuid',
   accountId: 'uuid',
   channelId: 'uuid',

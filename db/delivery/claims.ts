@@ -22,7 +22,7 @@ export interface ClaimedSend {
   conversationId: string | null
   /** Counted from 1. */
   attempt: number
-  /** Those of them before its last replay. */
+  /** Those of them before its last replay or fallback. */
   attemptsBeforeReplay: number
   worker: string
   claimId: string

@@ -60,7 +60,7 @@ interface CandidateRow extends SendRecord {
   fallbackWithinSeconds: number | null
   /** Null if the channel that has it now has no fallback. */
   target: CandidateTarget | null
-  toProvider: ProviderName
+  presentProvider: ProviderName
   overflowOf: string | null
 }
 
@@ -80,10 +80,10 @@ const findStatement = prepared<CandidateRow>(
   sqlText`
     -- $1: the sends; $2: the key of the hashes of erased contacts.
     with
-    -- The channel that each has ended on, and the fallback of that.
+    -- The channel that has each now, and the fallback of that.
     ways as (
-      select s.request_id, source.provider as "toProvider",
-             source.fallback_on as "fallbackOn", source.fallback_within_seconds as "fallbackWithinSeconds",
+      select s.request_id, present.provider as "presentProvider",
+             present.fallback_on as "fallbackOn", present.fallback_within_seconds as "fallbackWithinSeconds",
              case when target.id is not null then json_build_object(
                'channelId', target.id, 'name', target.name, 'provider', target.provider,
                'sealedConfig', target.sealed_config, 'isDeleted', target.deleted_at is not null,
@@ -92,8 +92,8 @@ const findStatement = prepared<CandidateRow>(
                             where t.channel_id = target.id
                               and t.name = s.message->'template'->>'name')) end as target
       from sends s
-        join channels source on source.id = s.channel_id
-        left join channels target on target.id = source.fallback_channel_id
+        join channels present on present.id = s.channel_id
+        left join channels target on target.id = present.fallback_channel_id
       where ${isGiven('s.request_id')}),
     -- Their events.
     stored as (
@@ -106,7 +106,7 @@ const findStatement = prepared<CandidateRow>(
            s.message, s.former_channels as "formerChannels", s.channel_id as "presentChannelId",
            s.expires_at as "expiresAt", clock_timestamp() as now,
            ${overflowOf('s')} as "overflowOf",
-           ways."toProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
+           ways."presentProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
            coalesce(stored.events, '[]') as "storedEvents",
            exists (
              select from suppressions e
@@ -151,7 +151,7 @@ export async function findFallbacks(
       rule: { on: row.fallbackOn, withinSeconds: row.fallbackWithinSeconds },
       present: {
         channelId: presentChannelId,
-        provider: row.toProvider,
+        provider: row.presentProvider,
         wakeUp: { requestId: row.requestId, overflowOf },
       },
       target: row.target,

@@ -23,7 +23,7 @@ export interface LostClaim {
   claimId: string
   attempt: number
   attemptsBeforeReplay: number
-  /** How often it has lost its worker before, since its last replay. */
+  /** How often it has lost its worker before, since its last replay or fallback. */
   losses: number
   worker: string
   channelId: string

@@ -210,17 +210,21 @@ export async function recordOutcomes(
   outcomes: readonly OutcomeRow[],
   fallBack: FallBack = async () => [],
 ): Promise<RecordedRow[]> {
-  const isFallible = ({ status, mayFallBack }: OutcomeRow) => status === 'failed' && mayFallBack !== undefined
-  const failedWithFallback = outcomes.filter(isFallible)
-  const usual = outcomes.filter((outcome) => !isFallible(outcome))
+  const failsWithFallback = ({ status, mayFallBack }: OutcomeRow) =>
+    status === 'failed' && mayFallBack !== undefined
+  const failing = outcomes.filter(failsWithFallback)
+  const usual = outcomes.filter((outcome) => !failsWithFallback(outcome))
   const recorded = usual.length > 0 ? await outcomeStatement(db, [JSON.stringify(usual)]) : []
-  const withReceipts = withoutRows(usual, recorded)
-  const fallible = [...failedWithFallback, ...withReceipts.filter(({ mayFallBack }) => mayFallBack)]
-  const others = withReceipts.filter(({ mayFallBack }) => !mayFallBack)
+  // Receipts came during their calls, or their claims no longer hold.
+  const left = withoutRows(usual, recorded)
+  const mayFallBackNow = [...failing, ...left.filter(({ mayFallBack }) => mayFallBack)]
+  const others = left.filter(({ mayFallBack }) => !mayFallBack)
   if (others.length > 0) recorded.push(...(await outcomeWithReceiptsStatement(db, [JSON.stringify(others)])))
-  if (fallible.length > 0)
+  if (mayFallBackNow.length > 0)
     recorded.push(
-      ...(await inTransaction(db, (transaction) => recordWithFallback(transaction, fallible, fallBack))),
+      ...(await inTransaction(db, (transaction) =>
+        recordWithFallback(transaction, mayFallBackNow, fallBack),
+      )),
     )
   return recorded
 }
@@ -237,9 +241,10 @@ async function recordWithFallback(
   fallBack: FallBack,
 ): Promise<RecordedRow[]> {
   const recorded = await outcomeStatement(transaction, [JSON.stringify(outcomes)])
-  const withReceipts = withoutRows(outcomes, recorded)
-  if (withReceipts.length > 0)
-    recorded.push(...(await outcomeWithReceiptsStatement(transaction, [JSON.stringify(withReceipts)])))
+  // Receipts came during their calls, or their claims no longer hold.
+  const left = withoutRows(outcomes, recorded)
+  if (left.length > 0)
+    recorded.push(...(await outcomeWithReceiptsStatement(transaction, [JSON.stringify(left)])))
   const endedOn = new Map(outcomes.map(({ requestId, mayFallBack }) => [requestId, mayFallBack]))
   return await withFallbacks(transaction, recorded, ({ requestId }) => endedOn.get(requestId), fallBack)
 }

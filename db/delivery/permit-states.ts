@@ -11,16 +11,16 @@ export const isLive = sqlText`
    or ${isUnused}
       and p.valid_until > clock_timestamp() - interval '1 s')`
 
-/** SQL that is true for an unused permit `p` of a send `s` that has ended not long ago, or not yet. */
+/** SQL that is true for a permit `p` that its send `s` hasn't used, and that is valid or expired not long ago. */
 export const isEvidence = sqlText`
   (${isUnused}
    and p.valid_until > clock_timestamp() - interval '${unusedKeptSeconds} s')`
 
 /**
- * SQL that is true if a ready send of a channel was granted permits for some time, and none was used. While the breaker is open,
- * the permits granted before can't be used.
+ * SQL that is true if a ready send of a channel has had permits for longer than `longestMs`, and used none. While the breaker is
+ * open, the permits granted before can't be used.
  *
- * @param longestMs SQL of that time, in which at least the first of them has expired.
+ * @param longestMs SQL of a time in which any permit expires.
  */
 export const hasUnusedPermits = (isReadySend: string, longestMs: string) => sqlText`
   channels.breaker_open_until is null and coalesce((

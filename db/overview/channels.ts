@@ -66,8 +66,8 @@ const listStatement = prepared<ListedChannel & { rank: number }>(
   'list_channels',
   'Lists a page of all channels, those first whose sends don’t go, for operators.',
   sqlText`
-    -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id; $5, $6: and
-    -- $7: after this place; $8: how many. $5: the rank. $6: the name.
+    -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id.
+    -- After the place of $5: the rank, $6: the name, $7: the id; $8: how many.
     select page.rank, ${columns}
     from (
       select c.id, r.rank

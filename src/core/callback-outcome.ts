@@ -1,3 +1,4 @@
+import { dayMs } from './durations.ts'
 import { retryDelayMs } from './outcome.ts'
 
 /** What came of one call of an endpoint. Of its answer, nothing else is kept. */
@@ -29,7 +30,7 @@ export type CallbackVerdict =
 
 const goneStatus = 410
 /** As the longest delay of the default schedule: a callback that waits much longer would be removed before its next try. */
-export const longestCallbackRetryAfterMs = 24 * 3_600_000
+export const longestCallbackRetryAfterMs = dayMs
 
 export const isDelivered = ({ status }: Pick<CallbackAnswer, 'status'>) =>
   status !== null && status >= 200 && status < 300

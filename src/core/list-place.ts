@@ -9,7 +9,7 @@ export interface Place {
 }
 
 /** In the year 9999, which PostgreSQL can still store. */
-const latestMicros = 253_370_764_800_000_000
+export const latestMicros = 253_370_764_800_000_000
 
 /**
  * Writes the place of an item as a text, and reads it: for lists of any order.

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isStorable } from './characters.ts'
 import { anyContact, parseContact } from './contact.ts'
+import { latestMicros } from './list-place.ts'
 import { afterParameter, limitParameter, oneOf, parsedText, queryReader } from './query.ts'
 import { type DeliveryState, deliveryStates } from './receipt.ts'
 import { parseSendAt } from './send-at.ts'
@@ -76,11 +77,8 @@ export function readCursor(text: string): ListCursor | undefined {
   const bytes = Buffer.from(text, 'base64url')
   if (bytes.length !== cursorBytes || bytes.toString('base64url') !== text) return undefined
   const micros = bytes.readBigInt64BE()
-  if (micros < 0n || micros > latestMicros) return undefined
+  if (micros < 0n || micros > BigInt(latestMicros)) return undefined
   const hex = bytes.subarray(8).toString('hex')
   const requestId = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)]
   return { acceptedAtMicros: String(micros), requestId: requestId.join('-') }
 }
-
-/** In the year 9999, which PostgreSQL can still store. */
-const latestMicros = 253_370_764_800_000_000n

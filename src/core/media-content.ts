@@ -49,10 +49,15 @@ export function withCommonName(contentType: string): string {
   return contentType.replace(/^[^;\s]+/, (name) => commonNames[name.toLowerCase()] ?? name)
 }
 
-/** A content type without parameters, in lower case. A container gets the media type that it is sent as: `audio/mp4`. */
+/** A content type without parameters, in lower case. */
+export function bareName(type: string): string {
+  const [name = ''] = withCommonName(type).toLowerCase().split(';')
+  return name.trim()
+}
+
+/** The same, with the media type that a container is sent as: `audio/mp4`. */
 export function contentTypeAs(mediaType: MediaType, contentType: string): string {
-  const [bare = ''] = withCommonName(contentType).toLowerCase().split(';')
-  const name = bare.trim()
+  const name = bareName(contentType)
   const [, container] = soundOrVideo.exec(name)?.[0]?.split('/') ?? []
   if (!container || (mediaType !== 'audio' && mediaType !== 'video')) return name
   return `${mediaType}/${container.startsWith('x-m4') ? 'mp4' : container}`

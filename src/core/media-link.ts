@@ -1,10 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { hourMs } from './durations.ts'
 
 /**
  * How long a provider can fetch the media. It fetches after accepting the message, so the media is kept at least this long
  * after the end of its send (db/upkeep/retention.ts).
  */
-export const mediaLinkMs = 3_600_000
+export const mediaLinkMs = hourMs
 
 /**
  * A signed, expiring link to the media of one send, for providers that only take links. The token is

@@ -1,4 +1,4 @@
-import { withCommonName } from './media-content.ts'
+import { bareName } from './media-content.ts'
 
 /** Type names that don't contradict each other: of one format, or of formats that share a container. */
 const formats: Record<string, RegExp> = {
@@ -39,11 +39,6 @@ export function mimetypeIssue(declared: string, contentType: string | undefined)
   return isContradiction
     ? `is ${declared}, but the content is recognised as ${contentName}: leave mimetype out, or make it match the content`
     : undefined
-}
-
-function bareName(type: string): string {
-  const [name = ''] = withCommonName(type).toLowerCase().split(';')
-  return name.trim()
 }
 
 function formatOf(name: string): string | undefined {

@@ -1,3 +1,4 @@
+import { dayMs } from './durations.ts'
 import { lastAttempt, ownReasons } from './own-reasons.ts'
 import type { AutoCause } from './suppression.ts'
 
@@ -89,7 +90,7 @@ export interface RetryRules {
   random: number
 }
 
-export const notCalledDelayMs = 1000
+const notCalledDelayMs = 1000
 
 /** @param attempt the number of the attempt that just ended; counted from 1 again after a replay. */
 export function decide(outcome: AttemptOutcome, attempt: number, rules: RetryRules): Verdict {
@@ -171,7 +172,7 @@ export function decideLoss(
 }
 
 /** Longer waits are cut to this. */
-export const longestRetryAfterMs = 7 * 24 * 3600 * 1000
+export const longestRetryAfterMs = 7 * dayMs
 
 /** Undefined after the last attempt. A Retry-After of who was called counts if it is longer, and isn't spread. */
 export function retryDelayMs(

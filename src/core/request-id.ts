@@ -1,4 +1,4 @@
-import { dayMs } from './durations.ts'
+import { dayMs, hourMs } from './durations.ts'
 import { madeAtMs } from './record-id.ts'
 
 const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
@@ -70,7 +70,7 @@ export interface UnknownId {
 }
 
 /** The clock of the API that made the id may have been wrong by this much. */
-const clockSkewMs = 60 * 60_000
+const clockSkewMs = hourMs
 const form = 'A requestId has 36 characters, such as 01a1fde3-04b0-709e-bec0-b940cc7af3c0'
 
 /** @param text a text without an id, or with an id of no send. */

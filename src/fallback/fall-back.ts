@@ -114,6 +114,7 @@ async function record(transaction: Transaction, decided: readonly Decided[]): Pr
     if (decision.result === 'fell_back') {
       const { message, reason } = decision
       falling.push({ requestId, toChannelId, message, reason, providerCode })
+      // Without its queue, which only `moveToFallbacks` knows: replaced below.
       const wakeUp = { requestId }
       results.push({ result: 'fell_back', requestId, from, to, reason, fromChannelId, toChannelId, wakeUp })
     } else {

@@ -210,7 +210,7 @@ function deliveryMetrics({ counter, histogram }: Definitions) {
     ),
     acceptToSent: histogram(
       'outbound_accept_to_sent_seconds',
-      'From accepting a send to its sent, with all waits and retries, but without replayed sends.',
+      'From accepting a send to its sent, with all waits and retries, but without sends that were replayed or fell back.',
       deliverySeconds,
       'provider',
     ),

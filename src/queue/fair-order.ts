@@ -1,10 +1,11 @@
 import type { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
+import { dayMs } from '../core/durations.ts'
 import { overflowQueueName } from '../core/send-job.ts'
 
 /** BullMQ's highest priority value. Beyond it, wake-ups are taken in the order in which they came. */
 export const lastTag = 2 ** 21 - 1
-const forgottenAfterMs = 86_400_000
+const forgottenAfterMs = dayMs
 
 /**
  * Start-time fair queueing: a channel's next wake-up gets the tag after the channel's last one, or the tag after the one

@@ -1,8 +1,9 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { type CallbackJob, callbackJobSchema, type EndpointWakeUp } from '../core/callback-job.ts'
+import { hourMs } from '../core/durations.ts'
 import { type SendJob, sendJobSchema, type WakeUp } from '../core/send-job.ts'
-import { fairTags } from './fair-order.ts'
+import { fairTags, lastTag } from './fair-order.ts'
 
 export type SendQueue = Queue<SendJob>
 export type CallbackQueue = Queue<CallbackJob>
@@ -76,7 +77,7 @@ async function addJobs<Job>(queue: Queue<Job>, jobs: NewJob<Job>[]): Promise<voi
 }
 
 /** Delay of a wake-up whose send is behind an earlier one of its lane; it is promoted when that one ends. */
-const behindMs = 3_600_000
+const behindMs = hourMs
 
 function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number): NewJob<SendJob> {
   const delay = isBehind ? behindMs : inMs
@@ -91,8 +92,6 @@ function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number): NewJob
 /** BullMQ's score of a delayed job is its due time in ms, times this. */
 const delayedScale = 4096
 const slackMs = 500
-/** BullMQ takes no larger one. */
-const lastPriority = 2 ** 21
 
 /** For each id: its score if its job is delayed, else 'missing' or 'waiting'. */
 const statesScript = `
@@ -160,7 +159,7 @@ function toEndpointJob({ endpointId, inMs, failingForSeconds }: EndpointWakeUp):
     opts: {
       jobId: endpointId,
       ...(inMs && { delay: inMs }),
-      ...(failingForSeconds != null && { priority: Math.min(lastPriority, 1 + failingForSeconds) }),
+      ...(failingForSeconds != null && { priority: Math.min(lastTag, 1 + failingForSeconds) }),
     },
   }
 }

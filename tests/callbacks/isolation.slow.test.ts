@@ -152,6 +152,7 @@ test('of the endpoints in slow start, new ones are called first, and those that 
     eventually('a wake-up', async () => Boolean(await narrow.runtime.slowStarts.getJob(endpointId)))
   const endpoints: Endpoint[] = []
   for (const [name, failingFor] of [
+    ['longest', '90 days'],
     ['long', '1 hour'],
     ['short', '1 minute'],
     ['new', null],
@@ -166,7 +167,7 @@ test('of the endpoints in slow start, new ones are called first, and those that 
   }
   slow.open()
   for (const endpoint of endpoints) await delivered(endpoint, 1)
-  expect(order).toEqual(['new', 'short', 'long'])
+  expect(order).toEqual(['new', 'short', 'long', 'longest'])
 })
 
 test('many new endpoints that answer share one slot', async () => {

@@ -43,20 +43,19 @@ export function healthNoter(
     callback: DueCallback,
     answer: CallbackAnswer,
   ): Promise<CallbackVerdict> => {
-    const { endpointId } = claimed
     const rules = { retryDelaysSeconds: settings.CALLBACK_RETRY_DELAYS_SECONDS, random: Math.random() }
     const verdict = decideCallback(answer, callback.tried - callback.triedBeforeResend + 1, rules)
-    if (verdict.result === 'delivered') await answered()
+    if (verdict.result === 'delivered') await answered(claimed)
     else await failed(claimed, answer, verdict.result === 'gone' ? goneReason : undefined)
     return verdict
+  }
 
-    async function answered(): Promise<void> {
-      const { isInSlowStart, isAnswerOld } = claimed
-      streaks.end(endpointId)
-      if ((!isInSlowStart && !isAnswerOld) || noted.has(claimed)) return
-      noted.add(claimed)
-      if (await answers.add(claimed)) log.info({ event: 'breaker_closed', endpointId })
-    }
+  async function answered(claimed: ClaimedEndpoint): Promise<void> {
+    const { endpointId, isInSlowStart, isAnswerOld } = claimed
+    streaks.end(endpointId)
+    if ((!isInSlowStart && !isAnswerOld) || noted.has(claimed)) return
+    noted.add(claimed)
+    if (await answers.add(claimed)) log.info({ event: 'breaker_closed', endpointId })
   }
 
   async function failed(

@@ -84,7 +84,8 @@ export function claimer(
   const claim = async (requestId: string, queue: QueueKind): Promise<Claimed> => {
     const { send, refusal } = await claims[queue].add(requestId)
     if (send) return { send }
-    if (!refusal?.waitsForPermitOf) return { next: refusal ? afterRefusal(refusal) : {} }
+    if (!refusal) return { next: {} }
+    if (!refusal.waitsForPermitOf) return { next: afterRefusal(refusal) }
     const wakeInMs = await permits.request(refusal.waitsForPermitOf, requestId)
     if (wakeInMs === 0) return await claim(requestId, queue)
     return { next: { wakeInMs, wakesLaneHead: wakeInMs === undefined } }

@@ -70,13 +70,6 @@ export function outcomeRecorder(
     const { holdsChannel } = verdict
     const record = recordOf(attempt, outcome, timed.durationMs)
     await suppress(send, outcome)
-    const nothingFollows = {
-      send,
-      outcome: timed,
-      delayMs: undefined,
-      nextInLane: null,
-      fellBackTo: undefined,
-    }
     const recorded = await outcomes.add({
       requestId,
       claimId,
@@ -87,7 +80,8 @@ export function outcomeRecorder(
     })
     if (!recorded) {
       const endpointsToWake = await recordLate(send, outcome, record)
-      return { ...nothingFollows, isLate: true, endpointsToWake }
+      const nothingElse = { delayMs: undefined, nextInLane: null, fellBackTo: undefined }
+      return { send, outcome: timed, isLate: true, ...nothingElse, endpointsToWake }
     }
 
     logEvent(log, requestId, 'attempt_finished', record)
@@ -104,7 +98,7 @@ export function outcomeRecorder(
     if (fallback && status === 'sent') noteFallback(runtime, fallback)
     if (status === 'sent') observeTime(metrics, send, recorded)
     const endpointsToWake = recorded.endpointsToWake ?? []
-    return { ...nothingFollows, isLate: false, delayMs, nextInLane, fellBackTo, endpointsToWake }
+    return { send, outcome: timed, isLate: false, delayMs, nextInLane, fellBackTo, endpointsToWake }
   }
 }
 
@@ -137,8 +131,8 @@ function observeTime(
   { provider, attemptsBeforeReplay }: EnteredSend,
   { tookSeconds }: RecordedRow,
 ): void {
-  const isReplay = attemptsBeforeReplay > 0
-  if (tookSeconds !== null && !isReplay) acceptToSent.observe({ provider }, tookSeconds)
+  const isNewSeries = attemptsBeforeReplay > 0
+  if (tookSeconds !== null && !isNewSeries) acceptToSent.observe({ provider }, tookSeconds)
 }
 
 function recordOf(attempt: number, outcome: AttemptOutcome, durationMs: number): AttemptRecord {

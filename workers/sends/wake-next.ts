@@ -10,9 +10,9 @@ import type { RecordedOutcome } from './send-states.ts'
 import { channelBreakers } from './wake-next/breaker.ts'
 
 /**
- * Wakes the endpoints that get a callback about this attempt, and the sends that waited for it: for the breaker of its channel, for its
- * permit, or behind it in its lane. This happens before its own wake-up leaves the queue: if the worker crashes in between, that wake-up comes again, and the head of
- * the lane is woken then.
+ * Wakes what waited for this attempt: endpoints with a callback about it, and sends that waited for its channel's breaker, its
+ * permit or its place in the lane. Its own wake-up is still in the queue: if the worker crashes before the end, that comes again,
+ * and wakes the head of the lane.
  */
 export function nextWaker(
   runtime: Needs<'db' | 'log' | 'metrics' | 'shards', RetrySettings | FallbackSettings>,

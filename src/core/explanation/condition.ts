@@ -1,3 +1,4 @@
+import { dayMs } from '../durations.ts'
 import { sinceFallback } from '../fallback.ts'
 import type { Fault } from '../outcome.ts'
 import { lastAttempt, ownReasonOf } from '../own-reasons.ts'
@@ -77,7 +78,7 @@ export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
 }
 
 /** After this long without a receipt, none is expected any more. */
-const receiptWithinMs = 24 * 3_600_000
+const receiptWithinMs = dayMs
 
 function deliveryOf(timeline: Timeline, facts: SendFacts): Condition {
   const { delivery, deliveryAt, acceptedAt, finishedAt, events } = timeline

@@ -22,7 +22,7 @@ import { PutOffs } from './put-off.ts'
  */
 export const shareOfAccount = 0.2
 export const shareOfAll = 0.6
-const watchedSends = 10_000
+const watchedAccounts = 10_000
 /** Media that arrived after the window of the call, on a channel with a rate. The next attempt takes it from here. */
 export const lateMediaBytes = 4 * maxMediaBytes
 
@@ -117,7 +117,7 @@ function fetchLimit(slots: number): Semaphore {
  * them would occupy its slot for nothing.
  */
 function fetchQueues(fetches: Semaphore) {
-  const movedAt = new LRUCache<string, number>({ max: watchedSends })
+  const movedAt = new LRUCache<string, number>({ max: watchedAccounts })
   return {
     isStuck: (accountId: string) =>
       fetches.holdsShare(accountId) && performance.now() - (movedAt.get(accountId) ?? 0) > waitInSlotMs,

@@ -39,18 +39,19 @@ export function deliveryPreparer(
   return async (send: EnteredSend, memory: Reservation): Promise<Delivery<unknown> | AttemptOutcome> => {
     const { requestId, accountId, message, provider } = send
     const { fetchesMedia, receipts }: ProviderRules = providerRules[provider]
-    let missing = noConfig
+    // What to report if the step under way throws.
+    let reason = noConfig
     try {
       const config = configOf(send)
-      missing = noReceiptUrl
+      reason = noReceiptUrl
       if (receipts?.needPublicUrl && !settings.PUBLIC_BASE_URL && receipts.areOn(config))
-        throw new Error(noReceiptUrl)
+        throw new Error(reason)
       if (message.type !== 'media' || message.media.sizeBytes === undefined) {
         return { ...send, config, mediaContent: undefined }
       }
-      missing = noPublicUrl
-      if (fetchesMedia && !settings.PUBLIC_BASE_URL) throw new Error(noPublicUrl)
-      missing = noContent
+      reason = noPublicUrl
+      if (fetchesMedia && !settings.PUBLIC_BASE_URL) throw new Error(reason)
+      reason = noContent
       const { sizeBytes } = message.media
       const mediaContent = await load({ requestId, accountId, sizeBytes }, memory)
       if (mediaContent === 'no_memory') return putOffs.putOff(requestId, noMemory.reason)
@@ -60,7 +61,7 @@ export function deliveryPreparer(
     } catch (error) {
       logFault(log, 'dispatch_fault', error, { requestId })
       // Counts no attempt and holds no channel, because another worker may have the right settings.
-      return { outcome: 'not_called', reason: missing, delayMs: otherWorkerDelayMs }
+      return { outcome: 'not_called', reason, delayMs: otherWorkerDelayMs }
     }
   }
 }
