@@ -62,6 +62,14 @@ export const suppressedFor = (key: string) => sqlText`
        and (e.channel_id is null or e.channel_id = s.channel_id)
      limit 1) end`
 
+/** Its contact gets nothing from its account, by no channel. */
+export const isSuppressedEverywhere = (key: string) => sqlText`
+  exists (
+    select from suppressions e
+    where e.account_id = s.account_id and e.channel_id is null
+      and e.contact_value = any(
+        ${entryValues(key, 's.account_id', 's.contact_value')}))`
+
 /** Its contact gets nothing from its account, or not by its channel. A worker fails such sends (db/suppression/fail-suppressed.ts). */
 export const isSuppressed = (key: string) => sqlText`
   (${suppressedFor(key)} is not null)`

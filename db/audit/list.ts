@@ -1,3 +1,4 @@
+import { microsOf } from '../page.ts'
 import { MAX, NIL } from 'uuid'
 import type { ActorVia } from '../../src/core/actor.ts'
 import type { AuditAction, AuditDetail } from '../../src/core/audit.ts'
@@ -37,7 +38,6 @@ type Row = { [Name in keyof RecordedChange]: RecordedChange[Name] | null } & {
   endMicros: string | null
 }
 
-const micros = (at: string) => `(extract(epoch from ${at}) * 1000000)::bigint::text`
 const newestFirst = (of: string) => `order by ${of}.at desc, ${of}.id desc`
 
 /** @param which SQL that is true for the rows to look at, by an index; the other filters are checked after that. */
@@ -65,8 +65,8 @@ const pageBy = (name: string, purpose: string, which: string) =>
         select * from looked_at l
         ${newestFirst('l')} offset (select $7::int - 1) limit 1)
       select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id,
-             ${micros('p.at')} as micros,
-             last.id as "endId", ${micros('last.at')} as "endMicros"
+             ${microsOf('p.at')} as micros,
+             last.id as "endId", ${microsOf('last.at')} as "endMicros"
       from (select) one left join last on true left join page p on true
       ${newestFirst('p')}`,
   )

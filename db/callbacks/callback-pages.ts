@@ -1,3 +1,4 @@
+import { microsOf } from '../page.ts'
 import { type CallbackState, type CallbackType, webhookIdOf } from '../../src/core/callback.ts'
 import type { CallbackTry } from '../../src/core/callback-outcome.ts'
 import type { Place } from '../../src/core/list-place.ts'
@@ -27,7 +28,6 @@ type Row = { [Name in keyof OwnCallback]: OwnCallback[Name] | null } & {
   endSequence: number | null
 }
 
-const micros = (at: string) => `(extract(epoch from ${at}) * 1000000)::bigint::text`
 const newestFirst = (of: string) =>
   `order by ${of}.created_at desc, ${of}.request_id desc, ${of}.sequence desc`
 
@@ -56,8 +56,8 @@ const pageStatement = prepared<Row>(
       ${newestFirst('l')} offset (select $6::int - 1) limit 1)
     select c.request_id as "requestId", c.sequence, c.type, c.created_at as at, p.state, c.tries,
            case when p.state = 'waiting' then greatest(c.next_try_at, e.breaker_open_until) end as "nextTryAt",
-           ${micros('c.created_at')} as micros,
-           ${micros('last.created_at')} as "endMicros", last.request_id as "endId",
+           ${microsOf('c.created_at')} as micros,
+           ${microsOf('last.created_at')} as "endMicros", last.request_id as "endId",
            last.sequence as "endSequence"
     from (select) one left join last on true
       left join (

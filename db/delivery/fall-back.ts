@@ -6,7 +6,7 @@ import { buildTimeline, type SendRecord } from '../../src/core/timeline.ts'
 import { ordered } from '../admission/accepts.ts'
 import { overflowOf, quotaUsed } from '../admission/quota.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
-import { addChecks, entryValues } from '../claim-rule.ts'
+import { addChecks, isSuppressedEverywhere } from '../claim-rule.ts'
 import type { Transaction } from '../client.ts'
 import { attemptsToEvents, eventOf } from '../event-sql.ts'
 import { recordOfSend } from '../sends/both-tables.ts'
@@ -108,11 +108,7 @@ const findStatement = prepared<CandidateRow>(
            ${overflowOf('s')} as "overflowOf",
            ways."presentProvider", ways."fallbackOn", ways."fallbackWithinSeconds", ways.target,
            coalesce(stored.events, '[]') as "storedEvents",
-           exists (
-             select from suppressions e
-             where e.account_id = s.account_id and e.channel_id is null
-               and e.contact_value = any(
-                 ${entryValues('$2::bytea', 's.account_id', 's.contact_value')})) as "isSuppressed"
+           ${isSuppressedEverywhere('$2::bytea')} as "isSuppressed"
     from sends s join ways using (request_id) left join stored using (request_id)
     where ${isGiven('s.request_id')}`,
 )

@@ -1,3 +1,4 @@
+import { microsOf } from '../page.ts'
 import { NIL } from 'uuid'
 import type { ListCursor } from '../../src/core/list-query.ts'
 import { canBeRecordId } from '../../src/core/record-id.ts'
@@ -45,7 +46,7 @@ const waitingBy = (name: string, purpose: string, column: string) =>
     purpose,
     sqlText`
       -- $1: the account; $2: its reference or flow; $3: after this time, in microseconds; $4: and this send; $5: how many.
-      select (extract(epoch from s.accepted_at) * 1000000)::bigint::text as "acceptedAtMicros",
+      select ${microsOf('s.accepted_at')} as "acceptedAtMicros",
              s.request_id as "requestId"
       from (
         ${partOf('sends', column, isUnfinished('s'))}

@@ -1,5 +1,5 @@
 import { moveGivenSends } from '../admission/scheduled-sends.ts'
-import { entryValues, isSuppressed } from '../claim-rule.ts'
+import { isSuppressed, isSuppressedEverywhere } from '../claim-rule.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import type { FailedSend } from '../delivery/fail-queued.ts'
 import type { FallBack } from '../delivery/fall-back.ts'
@@ -91,10 +91,7 @@ const findStatement = prepared<SuppressedSend>(
       -- One that could fall back is sent at its time, not before it: its claim fails it then.
       and (s.status <> 'scheduled'
            or not exists (select from channels c where c.id = s.channel_id and c.fallback_channel_id is not null)
-           or exists (select from suppressions e
-                      where e.account_id = s.account_id and e.channel_id is null
-                        and e.contact_value = any(
-                          ${entryValues('$2::bytea', 's.account_id', 's.contact_value')})))
+           or ${isSuppressedEverywhere('$2::bytea')})
     limit ${maxSends}`,
 )
 

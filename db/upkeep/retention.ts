@@ -1,3 +1,4 @@
+import { firstIdAt } from '../id-time.ts'
 import { mediaLinkMs } from '../../src/core/media-link.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'
 import { providerNames, providerRules } from '../../src/core/providers/index.ts'
@@ -7,12 +8,11 @@ import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /**
- * SQL that is true for an id made before the retention time. Ids begin with their time, so the primary key finds old rows, and no
- * index on the end of a send is needed: a send ends after its id was made. Each statement deletes one page of the oldest rows.
+ * SQL that is true for an id made before the retention time. No index on the end of a send is needed: a send ends after its id was
+ * made. Each statement deletes one page of the oldest rows.
  */
 const madeBefore = (id: string) => sqlText`
-  ${id} < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
-           || '00000000000000000000')::uuid`
+  ${id} < ${firstIdAt('now() - $1::interval')}`
 
 const trimSendsStatement = prepared<{ trimmed: number }>(
   'trim_sends',
