@@ -4701,17 +4701,18 @@ where (case when (select exists (select from suppressions)) then
   -- One that could fall back is sent at its time, not before it: its claim fails it then.
   and (s.status <> 'scheduled'
        or not exists (select from channels c where c.id = s.channel_id and c.fallback_channel_id is not null)
-       or exists (select from suppressions e
-                  where e.account_id = s.account_id and e.channel_id is null
-                    and e.contact_value = any(
-                      case when (select exists (
-                           select from suppressions where erased_at is not null)) then
-                        array[s.contact_value,
-                              'erased:' || encode(sha256(
-                                substring($2::bytea from 65)
-                                  || sha256(substring($2::bytea for 64)
-                                    || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
-                      else array[s.contact_value] end)))
+       or exists (
+           select from suppressions e
+           where e.account_id = s.account_id and e.channel_id is null
+             and e.contact_value = any(
+               case when (select exists (
+                    select from suppressions where erased_at is not null)) then
+                 array[s.contact_value,
+                       'erased:' || encode(sha256(
+                         substring($2::bytea from 65)
+                           || sha256(substring($2::bytea for 64)
+                             || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
+               else array[s.contact_value] end)))
 limit 1000;
 
 -- suppressions_of_contact: Lists the entries of one contact.
@@ -4792,7 +4793,7 @@ with trimmed as (
     select m.request_id from media m join sends s on s.request_id = m.request_id
     join channels c on c.id = s.channel_id
     where m.request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
-               || '00000000000000000000')::uuid and s.finished_at < now() - $1::interval
+         || '00000000000000000000')::uuid and s.finished_at < now() - $1::interval
       and (c.provider <> all($3::text[]) or s.finished_at < now() - $4::interval)
     order by m.request_id limit $2 for update of m, s skip locked) old
   where t.request_id = old.request_id returning 1)
@@ -4810,7 +4811,7 @@ old as materialized (
     select c.endpoint_id, c.request_id, c.sequence from callbacks c
     where c.endpoint_id = called.id and c.created_at < now() - $1::interval
       and c.request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
-                 || '00000000000000000000')::uuid
+           || '00000000000000000000')::uuid
       and coalesce((select false from sends s where s.request_id = c.request_id), true)
     order by c.request_id limit $2
     for update skip locked) c
@@ -4835,7 +4836,7 @@ with trimmed as (
   delete from refused_requests t using (
     select request_id from refused_requests
     where request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
-               || '00000000000000000000')::uuid
+         || '00000000000000000000')::uuid
     order by request_id limit $2 for update skip locked) old
   where t.request_id = old.request_id returning 1)
 select count(*)::int as trimmed from trimmed;
@@ -4851,7 +4852,7 @@ select count(*)::int as trimmed from trimmed;
 with old as materialized (
   select request_id, account_id from sends
   where request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
-             || '00000000000000000000')::uuid and finished_at < now() - $1::interval
+       || '00000000000000000000')::uuid and finished_at < now() - $1::interval
   order by request_id limit $2
   for update skip locked),
 old_events as (delete from send_events e using old where e.request_id = old.request_id),

@@ -1,10 +1,10 @@
-import { microsOf } from '../page.ts'
 import { MAX, NIL } from 'uuid'
 import type { ActorVia } from '../../src/core/actor.ts'
 import type { AuditAction, AuditDetail } from '../../src/core/audit.ts'
 import type { Place } from '../../src/core/list-place.ts'
 import type { Database } from '../client.ts'
 import type { Page, PageAsked } from '../page.ts'
+import { microsOf } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** Which rows of the audit. Absent filters match all. */

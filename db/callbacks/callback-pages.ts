@@ -1,9 +1,9 @@
-import { microsOf } from '../page.ts'
 import { type CallbackState, type CallbackType, webhookIdOf } from '../../src/core/callback.ts'
 import type { CallbackTry } from '../../src/core/callback-outcome.ts'
 import type { Place } from '../../src/core/list-place.ts'
 import type { Database } from '../client.ts'
 import type { Page, PageAsked } from '../page.ts'
+import { microsOf } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** A callback, as the owner of its endpoint sees it. */

@@ -1,9 +1,9 @@
-import { microsOf } from '../page.ts'
 import { NIL } from 'uuid'
 import type { ListCursor } from '../../src/core/list-query.ts'
 import { canBeRecordId } from '../../src/core/record-id.ts'
 import type { Database } from '../client.ts'
 import { isUnfinished } from '../lane-rule.ts'
+import { microsOf } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { type CanceledSend, cancelSends } from './cancel.ts'
 
