@@ -34,7 +34,9 @@ export interface Phase {
   /** The sends that the provider reported as delivered, with receipts that were taken. */
   delivered: Set<string>
   /** The sends in flight at a worker when it was killed. Only these may end uncertain. */
-  inFlightAtKills: InFlight[]
+  inFlightAtKills: AtKill[]
+  /** The sends that waited when a worker was killed. It may have had their wake-ups. */
+  waitingAtKills: AtKill[]
   /** From this time on, a request answered with 503 must not be recorded. */
   struckAt: number | undefined
   /** The end of each fault, from which recovery is measured. */
@@ -51,7 +53,7 @@ export interface Phase {
   miscounts(): Promise<string[]>
 }
 
-export interface InFlight {
+export interface AtKill {
   requestId: string
   killedAt: number
 }
@@ -99,6 +101,7 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
     calls: () => provider.calls,
     delivered: new Set(),
     inFlightAtKills: [],
+    waitingAtKills: [],
     struckAt: undefined,
     faultsOver: [],
     violations: [],
@@ -170,14 +173,24 @@ export function slowestRecoveryMs(phase: Phase, rows: readonly PhaseRow[]): numb
 }
 
 /** From each fault's end until each send that was accepted but unfinished had ended, or was called again; 0 for others. */
-export function recoveriesMs({ faultsOver, provider }: Phase, rows: readonly PhaseRow[]): number[] {
+export function recoveriesMs(phase: Phase, rows: readonly PhaseRow[]): number[] {
+  const { faultsOver, provider } = phase
   const callsOf = groupBy(provider.calls, ({ requestId }) => requestId)
+  const isHitAgain = hitAgain(phase)
   const recovery = (row: PhaseRow, overAt: number) => {
     if (row.acceptedAt > overAt || (row.finishedAt ?? Infinity) < overAt) return 0
     const calledAgainAt = callsOf.get(row.requestId)?.find(({ arrivedAt }) => arrivedAt > overAt)?.arrivedAt
-    return Math.min(row.finishedAt ?? Infinity, calledAgainAt ?? Infinity) - overAt
+    const recoveredAt = Math.min(row.finishedAt ?? Infinity, calledAgainAt ?? Infinity)
+    return isHitAgain(row.requestId, overAt, recoveredAt) ? 0 : recoveredAt - overAt
   }
   return faultsOver.flatMap((overAt) => rows.map((row) => recovery(row, overAt)))
+}
+
+/** @returns whether a worker was killed between the two times that had the send, or its wake-up: its recovery is then from that kill. */
+export function hitAgain({ inFlightAtKills, waitingAtKills }: Phase) {
+  const killsOf = groupBy([...inFlightAtKills, ...waitingAtKills], ({ requestId }) => requestId)
+  return (requestId: string, after: number, before: number): boolean =>
+    killsOf.get(requestId)?.some(({ killedAt }) => killedAt > after && killedAt < before) ?? false
 }
 
 export function slowestAnswerMs({ clients }: Phase): number {

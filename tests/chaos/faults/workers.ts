@@ -5,7 +5,7 @@ import { eventually } from '../../support/wait.ts'
 import { burst, load } from '../clients.ts'
 import { type Fault, type Findings, lateness, uncertainAtAll, violation, violationsOf } from '../fault.ts'
 import type { Member } from '../fleet.ts'
-import type { Phase, PhaseRow } from '../phase.ts'
+import { hitAgain, type Phase, type PhaseRow } from '../phase.ts'
 import type { World } from '../world.ts'
 
 /** The slots of a worker that one account's flood may use. */
@@ -143,6 +143,7 @@ export function hasLostEachAttempt(
 /** The sends in flight at a killed worker have to be called again after the delay of a retry, while they have attempts left. */
 function slowResends(phase: Phase, { rows }: Findings): string[] {
   const { provider, inFlightAtKills } = phase
+  const isHitAgain = hitAgain(phase)
   const resends = new Set(
     rows.flatMap((row) =>
       row.onUncertain === 'resend' && !hasLostEachAttempt(phase, row) ? row.requestId : [],
@@ -153,16 +154,17 @@ function slowResends(phase: Phase, { rows }: Findings): string[] {
     .filter(({ requestId }) => resends.has(requestId))
     .map(({ requestId, killedAt }) => {
       const next = callsOf.get(requestId)?.find(({ arrivedAt }) => arrivedAt > killedAt)
-      return { requestId, tookMs: (next?.arrivedAt ?? Infinity) - killedAt - longestRetryDelayMs }
+      return { requestId, killedAt, calledAt: next?.arrivedAt ?? Infinity }
     })
   return [
     ...violation(taken.length === 0, 'no killed worker had a send in flight that is to be sent again'),
-    ...taken.flatMap(({ requestId, tookMs }) =>
-      lateness(
-        tookMs > recoverWithinMs,
+    ...taken.flatMap(({ requestId, killedAt, calledAt }) => {
+      const tookMs = calledAt - killedAt - longestRetryDelayMs
+      return lateness(
+        tookMs > recoverWithinMs && !isHitAgain(requestId, killedAt, calledAt),
         `${requestId}: called again only after ${tookMs} ms and the retry delay`,
-      ),
-    ),
+      )
+    }),
   ]
 }
 
@@ -185,8 +187,9 @@ export async function killWorker(phase: Phase, worker: Member): Promise<void> {
     const open = 'select from pg_stat_activity where application_name = $1'
     return (await db.$client.query(open, [worker.applicationName])).rowCount === 0
   })
-  const inFlight = await sendsInFlight(phase.world, worker)
-  phase.inFlightAtKills.push(...inFlight.map((requestId) => ({ requestId, killedAt })))
+  const atKill = (requestId: string) => ({ requestId, killedAt })
+  phase.inFlightAtKills.push(...(await sendsInFlight(phase.world, worker)).map(atKill))
+  phase.waitingAtKills.push(...(await sendsWaiting(phase.world)).map(atKill))
   phase.faultsOver.push(killedAt)
 }
 
@@ -205,6 +208,13 @@ async function busyWorker(world: World): Promise<Member | undefined> {
     if ((await sendsInFlight(world, worker)).length >= inFlightAtFreeze) return worker
   }
   return undefined
+}
+
+async function sendsWaiting({ db }: World): Promise<string[]> {
+  const { rows } = await db.$client.query<{ id: string }>(
+    `select request_id as id from sends where status = 'queued'`,
+  )
+  return rows.map(({ id }) => id)
 }
 
 async function sendsInFlight({ db }: World, { name }: Member): Promise<string[]> {
