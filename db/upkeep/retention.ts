@@ -4,7 +4,7 @@ import { providerNames, providerRules } from '../../src/core/providers/index.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { refusedKeptHours } from '../audit/refused.ts'
 import type { Database } from '../client.ts'
-import { firstIdAt } from '../id-time.ts'
+import { firstIdSql } from '../id-time.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /**
@@ -12,7 +12,7 @@ import { prepared, sqlText } from '../statement.ts'
  * made. Each statement deletes one page of the oldest rows.
  */
 const madeBefore = (id: string) => sqlText`
-  ${id} < ${firstIdAt('now() - $1::interval')}`
+  ${id} < ${firstIdSql('now() - $1::interval')}`
 
 const trimSendsStatement = prepared<{ trimmed: number }>(
   'trim_sends',

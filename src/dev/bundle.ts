@@ -34,7 +34,9 @@ async function bundleProgram(file: string): Promise<void> {
 const besideItself = (folderOfProgram: string): Plugin => ({
   name: 'beside-itself',
   transform(source, path) {
-    if (path.includes('/node_modules/') || !source.includes('import.meta.url')) return undefined
+    // Neither libraries nor the bundler's own modules, whose names are no paths.
+    if (path.includes('/node_modules/') || path.startsWith('\0')) return undefined
+    if (!source.includes('import.meta.url')) return undefined
     const own = JSON.stringify(relative(folderOfProgram, path))
     return source.replaceAll('import.meta.url', `new URL(${own}, import.meta.url).href`)
   },

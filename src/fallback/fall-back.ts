@@ -147,7 +147,7 @@ export function noteFallback({ log, metrics }: Needs<'log' | 'metrics'>, fallbac
 export const wakeUpsOf = (ended: readonly { fallback?: FallbackResult | undefined }[]): WakeUp[] =>
   ended.flatMap(({ fallback }) => (fallback?.result === 'fell_back' ? [fallback.wakeUp] : []))
 
-interface Failure {
+interface FailedEnd {
   requestId: string
   reason: string | undefined
   fallback?: FallbackResult | undefined
@@ -156,7 +156,7 @@ interface Failure {
 /** Logs and counts that a send failed, or what became of it instead. @param follow what to do if it has ended. */
 export function noteFailure(
   runtime: Needs<'log' | 'metrics'>,
-  { requestId, reason, fallback }: Failure,
+  { requestId, reason, fallback }: FailedEnd,
   follow = (end: SendEnd) => noteEnd(runtime, end),
 ): void {
   if (fallback) noteFallback(runtime, fallback)

@@ -4,7 +4,7 @@ import { dayMs } from '../core/durations.ts'
 import { overflowQueueName } from '../core/send-job.ts'
 
 /** BullMQ's highest priority value. Beyond it, wake-ups are taken in the order in which they came. */
-export const lastTag = 2 ** 21 - 1
+export const largestPriority = 2 ** 21 - 1
 const forgottenAfterMs = dayMs
 
 /**
@@ -19,7 +19,7 @@ const tagScript = `
   local tags = {}
   for i, channel in ipairs(ARGV) do
     local last = tonumber(redis.call('hget', KEYS[2], channel) or 0)
-    tags[i] = math.min(math.max(served, last) + 1, ${lastTag})
+    tags[i] = math.min(math.max(served, last) + 1, ${largestPriority})
     redis.call('hset', KEYS[2], channel, tags[i])
   end
   redis.call('pexpire', KEYS[2], ${forgottenAfterMs})

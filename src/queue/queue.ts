@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import { type CallbackJob, callbackJobSchema, type EndpointWakeUp } from '../core/callback-job.ts'
 import { hourMs } from '../core/durations.ts'
 import { type SendJob, sendJobSchema, type WakeUp } from '../core/send-job.ts'
-import { fairTags, lastTag } from './fair-order.ts'
+import { fairTags, largestPriority } from './fair-order.ts'
 
 export type SendQueue = Queue<SendJob>
 export type CallbackQueue = Queue<CallbackJob>
@@ -159,7 +159,7 @@ function toEndpointJob({ endpointId, inMs, failingForSeconds }: EndpointWakeUp):
     opts: {
       jobId: endpointId,
       ...(inMs && { delay: inMs }),
-      ...(failingForSeconds != null && { priority: Math.min(lastTag, 1 + failingForSeconds) }),
+      ...(failingForSeconds != null && { priority: Math.min(largestPriority, 1 + failingForSeconds) }),
     },
   }
 }

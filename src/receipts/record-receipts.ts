@@ -84,9 +84,9 @@ export function receiptRecorder(runtime: Recording) {
   return async ({ receipts, ...rest }: ReceivedReceipts): Promise<ReceiptResult[]> => {
     const rows = receipts.map((receipt) => rowOf(receipt, rest.provider))
     const possible = rows.filter(({ requestId }) => canBeRecordId(requestId))
+    const recorded = await recordOne({ ...rest, rows: possible })
     const impossible = rows.length - possible.length
     if (impossible > 0) metrics.receipts.inc({ provider: rest.provider, result: 'unknown' }, impossible)
-    const recorded = await recordOne({ ...rest, rows: possible })
     const resultOf = new Map(possible.map((row, index) => [row, recorded[index]?.result]))
     return rows.map((row) => resultOf.get(row) ?? 'unknown')
   }

@@ -176,21 +176,30 @@ export function slowestRecoveryMs(phase: Phase, rows: readonly PhaseRow[]): numb
 export function recoveriesMs(phase: Phase, rows: readonly PhaseRow[]): number[] {
   const { faultsOver, provider } = phase
   const callsOf = groupBy(provider.calls, ({ requestId }) => requestId)
-  const isHitAgain = hitAgain(phase)
+  const nextHit = nextHits(phase)
   const recovery = (row: PhaseRow, overAt: number) => {
     if (row.acceptedAt > overAt || (row.finishedAt ?? Infinity) < overAt) return 0
     const calledAgainAt = callsOf.get(row.requestId)?.find(({ arrivedAt }) => arrivedAt > overAt)?.arrivedAt
     const recoveredAt = Math.min(row.finishedAt ?? Infinity, calledAgainAt ?? Infinity)
-    return isHitAgain(row.requestId, overAt, recoveredAt) ? 0 : recoveredAt - overAt
+    return Math.min(recoveredAt, nextHit(row.requestId, overAt)) - overAt
   }
   return faultsOver.flatMap((overAt) => rows.map((row) => recovery(row, overAt)))
 }
 
-/** @returns whether a worker was killed between the two times that had the send, or its wake-up: its recovery is then from that kill. */
-export function hitAgain({ inFlightAtKills, waitingAtKills }: Phase) {
+/**
+ * @returns when a worker was killed next that had the send, or may have had its wake-up: the recovery goes on from that kill. Infinity
+ * if none was.
+ */
+export function nextHits({
+  inFlightAtKills,
+  waitingAtKills,
+}: Pick<Phase, 'inFlightAtKills' | 'waitingAtKills'>) {
   const killsOf = groupBy([...inFlightAtKills, ...waitingAtKills], ({ requestId }) => requestId)
-  return (requestId: string, after: number, before: number): boolean =>
-    killsOf.get(requestId)?.some(({ killedAt }) => killedAt > after && killedAt < before) ?? false
+  return (requestId: string, after: number): number =>
+    (killsOf.get(requestId) ?? []).reduce(
+      (next, { killedAt }) => (killedAt > after ? Math.min(next, killedAt) : next),
+      Infinity,
+    )
 }
 
 export function slowestAnswerMs({ clients }: Phase): number {

@@ -28,8 +28,6 @@ async function store(bytes: number): Promise<string> {
   return requestId
 }
 
-/** No time limit of the worker ends on a machine that is slow. */
-
 /** A worker whose provider answers when it is told to. */
 async function startDispatching(memory = openMediaMemory(hourMs)) {
   const called: string[] = []

@@ -9,7 +9,7 @@ import {
   sendEvents,
   sends,
 } from '../../db/schema.ts'
-import { hourMs } from '../../src/core/durations.ts'
+import { dayMs, hourMs } from '../../src/core/durations.ts'
 import { mediaLinkMs } from '../../src/core/media-link.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import { buildSendRow, sweepOnce } from '../support/attempts.ts'
@@ -20,7 +20,6 @@ import { buildProviderChannel } from '../support/provider-channel.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
-const dayMs = 24 * hourMs
 const retentionDays = 30
 const mediaHours = 5
 

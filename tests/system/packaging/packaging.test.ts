@@ -296,6 +296,15 @@ describe('commands', () => {
     }
   })
 
+  test('errors have their own names in a build, by which logs name them', () => {
+    for (const program of programs) {
+      const source = readFileSync(join(String(process.env.SERVICE_BUILD), `${program}.js`), 'utf8')
+      expect(
+        source.match(/\b(Error|\w+(Error|Fault))\$\d+ = class|class \w+(Error|Fault)\$\d+\b/g),
+      ).toBeNull()
+    }
+  })
+
   test('every one-command script of package.json replaces npm’s shell, which would not pass on a SIGTERM', () => {
     for (const [name, script] of Object.entries(manifest.scripts)) {
       if (!script.includes('&&')) expect(script, name).toMatch(/^exec /)

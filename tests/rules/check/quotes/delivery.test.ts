@@ -16,7 +16,7 @@ import {
   waitInSlotMs,
 } from '../../../../src/core/delivery-times.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
-import { lastTag } from '../../../../src/queue/fair-order.ts'
+import { largestPriority } from '../../../../src/queue/fair-order.ts'
 import { failuresToOpen } from '../../../../workers/providers/failure-streaks.ts'
 import { slowestBytesPerSecond } from '../../../../workers/providers/time-limit.ts'
 import * as overflowLimit from '../../../../workers/queue/overflow-limit.ts'
@@ -98,6 +98,6 @@ figures('explanation/delivery', {
     percent(keptShare),
     `${permitsDuringSlowStart} calls`,
     grouped(sendsPerPass),
-    grouped(lastTag),
+    grouped(largestPriority),
   ],
 })
