@@ -9,8 +9,9 @@ import { sqlText } from './statement.ts'
  * go, are built from these parts. For the support page, src/core/explanation/condition.ts follows the same rule
  * (tests/workers/claim-rule.slow.test.ts).
  *
- * A further reason to wait is a part of its own, in `isFree` and in each statement with `isHeld`. `failWaiting` (db/delivery/breakers.ts) must
- * not count that wait, and `waitOf` has to explain it.
+ * A further reason to wait is a part of its own, in `isFree` and in each statement with `isHeld`. Until when it lasts is the
+ * `dueInMs` of db/delivery/refusals.ts, `failWaiting` (db/delivery/breakers.ts) must not count that wait, and `waitOf` has to explain
+ * it.
  */
 
 const now = 'clock_timestamp()'
