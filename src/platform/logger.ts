@@ -14,6 +14,8 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: levelName },
     mixin: traceFields,
+    // What `safeError` made. pino's own serializer would replace the error's name by `Object`.
+    serializers: { err: (safe: object) => safe },
   }
   return pino(options, destination ?? standardOutput())
 }

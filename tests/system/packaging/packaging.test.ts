@@ -296,7 +296,7 @@ describe('commands', () => {
     }
   })
 
-  test('errors have their own names in a build, by which logs name them', () => {
+  test('classes of errors have their own names in a build', () => {
     for (const program of programs) {
       const source = readFileSync(join(String(process.env.SERVICE_BUILD), `${program}.js`), 'utf8')
       expect(
