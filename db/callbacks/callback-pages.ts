@@ -21,12 +21,15 @@ export interface OwnCallback {
 /** Limit of the callbacks looked at for a page. */
 export const maxLookedAt = 30_000
 
-type Row = { [Name in keyof OwnCallback]: OwnCallback[Name] | null } & {
-  micros: string | null
+/** Where the statement stopped to look; null if it found enough before. */
+interface End {
   endMicros: string | null
   endId: string | null
   endSequence: number | null
 }
+type Found = OwnCallback & { micros: string } & End
+/** If none was found, one row has the end alone. */
+type Row = { [Name in Exclude<keyof Found, keyof End>]: Found[Name] | null } & End
 
 const newestFirst = (of: string) =>
   `order by ${of}.created_at desc, ${of}.request_id desc, ${of}.sequence desc`
@@ -79,7 +82,7 @@ export async function pageOfCallbacks(
 ): Promise<Page<OwnCallback>> {
   const place = after ? valuesOf(after) : start
   const rows = await pageStatement(db, [endpointId, ...place, state ?? null, mostLookedAt, limit + 1])
-  const found = rows.filter((row) => row.requestId !== null) as (OwnCallback & { micros: string })[]
+  const found = rows.filter((row) => row.requestId !== null) as Found[]
   const page = found.slice(0, limit)
   const last = page.at(-1)
   return {
@@ -89,22 +92,12 @@ export async function pageOfCallbacks(
 }
 
 const callbackOf = ({
-  requestId,
-  sequence,
-  type,
-  at,
-  state,
-  tries,
-  nextTryAt,
-}: OwnCallback): OwnCallback => ({
-  requestId,
-  sequence,
-  type,
-  at,
-  state,
-  tries,
-  nextTryAt,
-})
+  micros: _,
+  endMicros: _at,
+  endId: _id,
+  endSequence: _end,
+  ...callback
+}: Found): OwnCallback => callback
 
 /** The values of the statement for a place, whose key is a `webhookIdOf`. */
 function valuesOf({ micros, key }: Place): [at: string, requestId: string, sequence: number] {

@@ -101,10 +101,13 @@ function fellBefore(
   }
 }
 
+type FellBack = Extract<FallbackResult, { result: 'fell_back' }>
+
 async function record(transaction: Transaction, decided: readonly Decided[]): Promise<FallbackResult[]> {
   const falling: FallbackRow[] = []
+  const fell: Omit<FellBack, 'wakeUp'>[] = []
   const staying: StayingRow[] = []
-  const results: FallbackResult[] = []
+  const stayed: FallbackResult[] = []
   for (const { ended, candidate, decision } of decided) {
     const { requestId, provider: from, channelId: fromChannelId } = ended
     const { send, target } = candidate
@@ -114,24 +117,20 @@ async function record(transaction: Transaction, decided: readonly Decided[]): Pr
     if (decision.result === 'fell_back') {
       const { message, reason } = decision
       falling.push({ requestId, toChannelId, message, reason, providerCode })
-      // Without its queue, which only `moveToFallbacks` knows: replaced below.
-      const wakeUp = { requestId }
-      results.push({ result: 'fell_back', requestId, from, to, reason, fromChannelId, toChannelId, wakeUp })
+      fell.push({ result: 'fell_back', requestId, from, to, reason, fromChannelId, toChannelId })
     } else {
       const reason = reasonOfStaying(ownReason ?? 'not delivered', target, decision.why)
       staying.push({ requestId, reason })
-      results.push({ result: decision.result, requestId, from, to, reason })
+      stayed.push({ result: decision.result, requestId, from, to, reason })
     }
   }
   if (staying.length > 0) await noteStaying(transaction, staying)
-  if (falling.length === 0) return results
-  const wakeUps = new Map(
-    (await moveToFallbacks(transaction, falling)).map((wakeUp) => [wakeUp.requestId, wakeUp]),
-  )
-  return results.map((one) => {
-    const wakeUp = wakeUps.get(one.requestId)
-    return one.result === 'fell_back' && wakeUp ? { ...one, wakeUp } : one
-  })
+  const wakeUps = falling.length > 0 ? await moveToFallbacks(transaction, falling) : []
+  const wakeUpOf = new Map(wakeUps.map((wakeUp) => [wakeUp.requestId, wakeUp]))
+  return [
+    ...stayed,
+    ...fell.map((one) => ({ ...one, wakeUp: wakeUpOf.get(one.requestId) ?? { requestId: one.requestId } })),
+  ]
 }
 
 /** Logs and counts what became of a send that ended on a channel with a fallback. */

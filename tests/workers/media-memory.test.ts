@@ -28,7 +28,7 @@ async function store(bytes: number): Promise<string> {
   return requestId
 }
 
-/** A worker whose provider answers when it is told to. */
+/** A worker whose provider answers when it is told to. By default, no wait for memory ends on a machine that is slow. */
 async function startDispatching(memory = openMediaMemory(hourMs)) {
   const called: string[] = []
   const waiting: (() => void)[] = []
