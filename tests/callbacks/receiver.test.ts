@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../src/dev/embedded/free-port.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf } from '../support/endpoints.ts'
+import { portToKeep } from '../support/port.ts'
 import { soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -24,7 +24,7 @@ afterAll(() => service.stop())
 
 test('the receiver of the how-to has 20 lines, verifies, and drops repeats', async () => {
   expect(receiver.trim().split('\n').length).toBeLessThanOrEqual(20)
-  const port = await freePort()
+  const port = await portToKeep()
   const endpoint = await buildEndpoint(service, account.accountId, `http://127.0.0.1:${port}/callbacks`)
   const lines: string[] = []
   const child = spawn(

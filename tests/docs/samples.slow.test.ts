@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { guideNames } from '../../src/api/docs/guide.ts'
 import { permissions } from '../../src/core/api-key.ts'
-import { freePort } from '../../src/dev/embedded/free-port.ts'
 import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
 import { inSeconds } from '../support/later.ts'
 import { faultBy } from '../support/openapi.ts'
+import { portToKeep } from '../support/port.ts'
 import { soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -169,7 +169,7 @@ describe.each(scripts)('in $label', (language) => {
   })
 
   test('the receiver of callbacks takes what is signed, drops repeats, and refuses all else', async () => {
-    const port = await freePort()
+    const port = await portToKeep()
     const url = `http://127.0.0.1:${port}`
     const mine = await buildAccount(service)
     const { secret } = await buildEndpoint(service, mine.accountId, `${url}/callbacks`)

@@ -9,10 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { migrateDatabase } from '../../../db/migrate.ts'
 import { type Binary, debianBinary } from '../../../src/dev/embedded/debian-binary.ts'
-import { freePort } from '../../../src/dev/embedded/free-port.ts'
 import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
 import { type ServiceProcess, startService } from '../../../src/dev/service-process.ts'
 import { type NameServer, startNameServer } from '../../support/name-server.ts'
+import { portToKeep } from '../../support/port.ts'
 import { testSecrets } from '../../support/service.ts'
 import { freshStores, type Stores } from '../../support/stores.ts'
 import { eventually } from '../../support/wait.ts'
@@ -42,7 +42,7 @@ beforeAll(async () => {
   await migrateDatabase(stores.databaseUrl)
   reaper = startReaper()
   names = await startNameServer()
-  apiPort = await freePort()
+  apiPort = await portToKeep()
 })
 afterAll(async () => {
   await reaper.close()
@@ -51,7 +51,7 @@ afterAll(async () => {
 
 /** The file as Compose mounts it, but for what is named otherwise here. */
 async function startProxy(): Promise<void> {
-  const port = await freePort()
+  const port = await portToKeep()
   const changes: [string, string][] = [
     ['bind :3000', `bind 127.0.0.1:${port}`],
     ['dns 127.0.0.11:53', `dns ${names.address}`],

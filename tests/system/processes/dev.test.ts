@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../../src/dev/embedded/free-port.ts'
 import { aCheckout, checkout } from '../../support/checkout.ts'
 import { getPage } from '../../support/pages.ts'
+import { portToKeep } from '../../support/port.ts'
 import { eventually } from '../../support/wait.ts'
 
 const withinMs = 200_000
@@ -35,12 +34,20 @@ function startDev(path: string, port: number, { options = [], settings = {} }: D
     stream.on('data', (data: Buffer) => {
       output += data.toString()
     })
-  const printed = (pattern: RegExp) =>
-    eventually(String(pattern), async () => pattern.exec(output)?.[1], withinMs).catch((error) => {
+  const unlessItEnds = <T>(what: string, probe: () => Promise<T>) =>
+    Promise.race([
+      eventually(what, probe, withinMs),
+      ended.then(() => Promise.reject(new Error('npm run dev ended'))),
+    ]).catch((error) => {
       throw new Error(`${error.message}\n${output}`)
     })
   return {
-    printed,
+    printed: (pattern: RegExp) => unlessItEnds(String(pattern), async () => pattern.exec(output)?.[1]),
+    isReady: () =>
+      unlessItEnds('it is ready', async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
+        return answer?.ok
+      }),
     output: () => output,
     ended,
     async stop() {
@@ -59,18 +66,11 @@ function cli(path: string, ...args: string[]): Promise<{ stdout: string; stderr:
   })
 }
 
-async function untilReady(url: string): Promise<void> {
-  const isReady = async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok
-  for (const deadline = Date.now() + withinMs; !(await isReady()); await sleep(10))
-    if (Date.now() > deadline) throw new Error(`${url} did not become ready`)
-}
-
 test('the CLI can use dev as soon as /readyz is 200; dev prints its addresses, and can start with empty stores', async () => {
   const path = await aCheckout()
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
+  const port = await portToKeep()
   const first = startDev(path, port)
-  await untilReady(url)
+  await first.isReady()
 
   const { stdout, stderr } = await cli(path, 'account', 'list')
 
@@ -92,7 +92,7 @@ test('the CLI can use dev as soon as /readyz is 200; dev prints its addresses, a
     'DATABASE_URL is not set, and npm run dev is not running here: set DATABASE_URL, or start npm run dev\n',
   )
 
-  const metricsPort = await freePort()
+  const metricsPort = await portToKeep()
   const settings = { METRICS_PORT: String(metricsPort) }
   const second = startDev(path, port, { options: ['--reset'], settings })
   await second.printed(/(npm run dev -- --reset)/)
@@ -106,7 +106,7 @@ test('the CLI can use dev as soon as /readyz is 200; dev prints its addresses, a
 
 test('dev runs on a Redis Cluster with --cluster, and starts again with its data', async () => {
   const path = await aCheckout()
-  const port = await freePort()
+  const port = await portToKeep()
   const url = `http://127.0.0.1:${port}`
   let requestId = ''
   for (const start of ['first', 'again']) {
