@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { groupBy } from '../../support/group-by.ts'
 import { between } from '../../support/random.ts'
 import { eventually } from '../../support/wait.ts'
+import type { ProviderCall } from '../behaviours.ts'
 import { burst, load } from '../clients.ts'
 import { type Fault, type Findings, lateness, uncertainAtAll, violation, violationsOf } from '../fault.ts'
 import type { Member } from '../fleet.ts'
-import { nextHits, type Phase, type PhaseRow } from '../phase.ts'
+import { largest, nextHits, type Phase, type PhaseRow } from '../phase.ts'
 import type { World } from '../world.ts'
 
 /** The slots of a worker that one account's flood may use. */
@@ -37,19 +38,22 @@ export const workerKill: Fault = {
       const victim = youngest(world)
       await endSlowStart(world)
       phase.provider.behave('holding')
-      const answered = load(phase, {
+      const killed = (async () => {
+        await eventually(
+          'its slots are full',
+          async () => (await sendsInFlight(world, victim)).length >= inFlight,
+        )
+        await sleep(between(random, 0, 200))
+        await killWorker(phase, victim)
+        phase.provider.behave('accepting')
+      })()
+      await load(phase, {
         count: Math.max(sendsPerKill, phase.sends / workerKills),
         seconds: burstSeconds,
+        // The other worker may take more than its half.
+        during: killed,
         channelIds,
       })
-      await eventually(
-        'its slots are full',
-        async () => (await sendsInFlight(world, victim)).length >= inFlight,
-      )
-      await sleep(between(random, 0, 200))
-      await killWorker(phase, victim)
-      phase.provider.behave('accepting')
-      await answered
     }
     await world.fleet.complete()
     phase.notes.push(`${phase.inFlightAtKills.length} sends in flight at ${workerKills} kills`)
@@ -105,9 +109,15 @@ export const workerFreeze: Fault = {
   // A worker frozen between claim and call finds its lease expired, and records late that it made no call.
   mayFail: (_phase, { isLate, failure }) =>
     isLate && failure?.endsWith('the provider was not called') === true,
-  reach({ provider }, { rows }) {
+  reach({ provider, faultsOver }, { rows }) {
+    const wentOnAt = largest(faultsOver)
+    // A call from before, whose time was over when the worker went on, may be given up in the moment in which its answer is written.
+    const mayBeGivenUp = ({ arrivedAt, answeredAt = 0 }: ProviderCall) =>
+      arrivedAt < wentOnAt && answeredAt >= wentOnAt
     const accepted = new Set(
-      provider.calls.flatMap((call) => (call.effect === 'accepted' ? call.requestId : [])),
+      provider.calls.flatMap((call) =>
+        call.effect === 'accepted' && !mayBeGivenUp(call) ? call.requestId : [],
+      ),
     )
     const notSent = rows.filter(({ requestId, status }) => status !== 'sent' && accepted.has(requestId))
     const late = rows.filter(({ status, isLate }) => status === 'sent' && isLate)
