@@ -23,15 +23,14 @@ const assets = new Map(
   }).map(([name, type]) => [name, staticBody(type, readAsset(new URL(`./${name}`, import.meta.url)))]),
 )
 
-/** The OpenAPI document, made when the process starts, and the clients' documentation, made when it is first read. */
+/** The OpenAPI document and the clients' documentation, each made when it is first read. */
 export function docsRoutes(settings: DocumentSettings) {
-  const document = openApiDocument(settings)
-  const json = staticBody('application/json', JSON.stringify(document))
-  let made: ReturnType<typeof makePages> | undefined
-  const pages = () => (made ??= makePages(document))
+  const document = once(() => openApiDocument(settings))
+  const json = once(() => staticBody('application/json', JSON.stringify(document())))
+  const pages = once(() => makePages(document()))
   const answer = answerStatic((c) => baseUrlOf(c, settings.PUBLIC_BASE_URL))
   return {
-    document: answer(() => json),
+    document: answer(json),
     reference: [onlyFromHere, ...answer(async () => (await pages()).reference)] as const,
     page: [
       onlyFromHere,
@@ -47,6 +46,11 @@ export function docsRoutes(settings: DocumentSettings) {
       }),
     ] as const,
   }
+}
+
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | undefined
+  return () => (made ??= make())
 }
 
 async function makePages(document: ReturnType<typeof openApiDocument>) {

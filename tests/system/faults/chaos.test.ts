@@ -10,16 +10,17 @@ const notableMs = 200
 
 /** Those of Sentinels have a test of their own: sentinel.test.ts. */
 const faults = faultsOn.redis.filter(({ name }) => !name.startsWith('sentinel-'))
-const ofRedisAndRestarts = /^(redis-.*|rolling-restarts|same-key)$/
-const ofProcesses = /^(worker-.*|api-kill|receipts|callbacks|fallbacks|suppressions|poison)$/
+const ofRedisAndPoison = /^(redis-.*|poison)$/
+const ofProcesses =
+  /^(worker-.*|api-kill|rolling-restarts|same-key|receipts|callbacks|fallbacks|suppressions)$/
 const isOf =
   (names: RegExp) =>
   ({ name }: Fault) =>
     names.test(name)
-const isOfOthers = (fault: Fault) => !isOf(ofRedisAndRestarts)(fault) && !isOf(ofProcesses)(fault)
+const isOfOthers = (fault: Fault) => !isOf(ofRedisAndPoison)(fault) && !isOf(ofProcesses)(fault)
 /** Side by side, since most of the time is spent waiting, such as for leases to lapse. All take about as long. */
 const groups = {
-  'Redis and restarts': faults.filter(isOf(ofRedisAndRestarts)),
+  'Redis and poison': faults.filter(isOf(ofRedisAndPoison)),
   processes: faults.filter(isOf(ofProcesses)),
   'PostgreSQL, provider and clocks': faults.filter(isOfOthers),
 }
