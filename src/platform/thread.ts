@@ -7,10 +7,7 @@ interface ThreadOptions {
   workerData: unknown
   /** A task that takes longer fails, and its thread is ended. The start of the thread doesn't count. */
   taskMs: number
-  /**
-   * A heap beyond this ends the thread. It is a last resort, and no bound of what a task may take: if the heap grows too fast, V8 ends
-   * the process.
-   */
+  /** A heap beyond this ends the thread. It is a last resort: if the heap grows too fast, V8 ends the whole process. */
   resourceLimits: { maxOldGenerationSizeMb: number }
 }
 

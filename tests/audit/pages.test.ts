@@ -1,5 +1,6 @@
 import { desc, eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { holdChannel } from '../../db/accounts/channels.ts'
 import { recordAudit } from '../../db/audit/record.ts'
 import { audit } from '../../db/schema.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
@@ -153,7 +154,10 @@ const forms: Record<
     return { path: `/channels/${target}/resume`, fields: { reason: 'up' }, target, action: 'channel.resume' }
   },
   'POST /support/:requestId/replay': async () => {
-    const target = await failed()
+    const channelId = await buildChannel(service, account.accountId)
+    const target = await failed(channelId)
+    // Otherwise it may have failed again before the second try.
+    await holdChannel(service.runtime.db, channelId, 'to keep it queued')
     return { path: `/support/${target}/replay`, target, action: 'send.replay' }
   },
   'POST /support/:requestId/cancel': async () => {

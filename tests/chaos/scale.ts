@@ -20,7 +20,7 @@ export function scaleOf(sends: number): Scale {
   }
 }
 
-/** As `npm run test:system` runs it, in about a minute; `npm run chaos -- --short` does the same. */
+/** As `npm run test:system` runs it, in three parts side by side; `npm run chaos -- --short` runs the same faults one after the other. */
 export const short = {
   seed: 1,
   sends: 1000,

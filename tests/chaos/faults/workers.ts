@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { groupBy } from '../../support/group-by.ts'
 import { between } from '../../support/random.ts'
 import { eventually } from '../../support/wait.ts'
-import type { ProviderCall } from '../behaviours.ts'
 import { burst, load } from '../clients.ts'
 import { type Fault, type Findings, lateness, uncertainAtAll, violation, violationsOf } from '../fault.ts'
 import type { Member } from '../fleet.ts'
@@ -14,6 +13,7 @@ const inFlight = 50
 /** Enough to fill the slots of two workers while some wait. */
 const sendsPerKill = 150
 const burstSeconds = 0.8
+const fullWithinMs = 20_000
 const recoverWithinMs = 15_000
 /** A second, plus at most a fifth. */
 const longestRetryDelayMs = 1200
@@ -39,14 +39,11 @@ export const workerKill: Fault = {
       await endSlowStart(world)
       phase.provider.behave('holding')
       const killed = (async () => {
-        await eventually(
-          'its slots are full',
-          async () => (await sendsInFlight(world, victim)).length >= inFlight,
-        )
+        const areFull = async () => (await sendsInFlight(world, victim)).length >= inFlight
+        await eventually('its slots are full', areFull, fullWithinMs)
         await sleep(between(random, 0, 200))
         await killWorker(phase, victim)
-        phase.provider.behave('accepting')
-      })()
+      })().finally(() => phase.provider.behave('accepting'))
       await load(phase, {
         count: Math.max(sendsPerKill, phase.sends / workerKills),
         seconds: burstSeconds,
@@ -109,17 +106,21 @@ export const workerFreeze: Fault = {
   // A worker frozen between claim and call finds its lease expired, and records late that it made no call.
   mayFail: (_phase, { isLate, failure }) =>
     isLate && failure?.endsWith('the provider was not called') === true,
-  reach({ provider, faultsOver }, { rows }) {
+  reach({ provider, faultsOver, notes }, { rows }) {
     const wentOnAt = largest(faultsOver)
-    // A call from before, whose time was over when the worker went on, may be given up in the moment in which its answer is written.
-    const mayBeGivenUp = ({ arrivedAt, answeredAt = 0 }: ProviderCall) =>
-      arrivedAt < wentOnAt && answeredAt >= wentOnAt
-    const accepted = new Set(
-      provider.calls.flatMap((call) =>
-        call.effect === 'accepted' && !mayBeGivenUp(call) ? call.requestId : [],
+    const acceptedAt = new Map(
+      provider.calls.flatMap(({ requestId, effect, answeredAt = 0 }) =>
+        effect === 'accepted' ? [[requestId, answeredAt]] : [],
       ),
     )
-    const notSent = rows.filter(({ requestId, status }) => status !== 'sent' && accepted.has(requestId))
+    const unlikeProvider = rows.filter(
+      ({ requestId, status }) => status !== 'sent' && acceptedAt.has(requestId),
+    )
+    // The thawed worker gave the call up, since its time was over, in the moment in which the provider wrote the answer.
+    const crossed = ({ requestId, status, isLate }: PhaseRow) =>
+      status === 'uncertain' && isLate && Number(acceptedAt.get(requestId)) >= wentOnAt
+    notes.push(`${unlikeProvider.filter(crossed).length} calls given up when their answers came`)
+    const notSent = unlikeProvider.filter((row) => !crossed(row))
     const late = rows.filter(({ status, isLate }) => status === 'sent' && isLate)
     return [
       ...violationsOf(notSent, 'the provider answered 2xx'),

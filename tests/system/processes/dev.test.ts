@@ -34,13 +34,18 @@ function startDev(path: string, port: number, { options = [], settings = {} }: D
     stream.on('data', (data: Buffer) => {
       output += data.toString()
     })
-  const unlessItEnds = <T>(what: string, probe: () => Promise<T>) =>
-    Promise.race([
-      eventually(what, probe, withinMs),
-      ended.then(() => Promise.reject(new Error('npm run dev ended'))),
-    ]).catch((error) => {
+  const unlessItEnds = async <T>(what: string, probe: () => Promise<T>) => {
+    const probeOrEnd = async () => {
+      const answer = await probe()
+      const { exitCode, signalCode } = child
+      if (!answer && (exitCode ?? signalCode) !== null)
+        throw new Error(`${what}: it ended by ${exitCode ?? signalCode}`)
+      return answer
+    }
+    return await eventually(what, probeOrEnd, withinMs).catch((error) => {
       throw new Error(`${error.message}\n${output}`)
     })
+  }
   return {
     printed: (pattern: RegExp) => unlessItEnds(String(pattern), async () => pattern.exec(output)?.[1]),
     isReady: () =>
