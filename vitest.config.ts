@@ -8,7 +8,7 @@ const common = {
   /** What a test threw that couldn't see what it looks for (tests/support/standstill.ts). No other failure is tried again. */
   retry: { count: 3, condition: /^The machine stood still/ },
 }
-/** They would be the last of their group for a minute, with an idle machine. */
+/** They take longest: begun late, they would run by themselves at the end, on an idle machine. */
 const longest =
   /\/(faults\/(chaos|cluster|sentinel)|cluster\/dispatch|audit\/refused\.slow|processes\/benchmark)\.test\.ts$/
 /** Its answers are timed. At the end, fewer others run. */

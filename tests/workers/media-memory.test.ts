@@ -28,7 +28,7 @@ async function store(bytes: number): Promise<string> {
   return requestId
 }
 
-/** A worker whose provider answers when it is told to. By default, no wait for memory ends on a machine that is slow. */
+/** A worker whose provider answers when the test lets it. By default it waits an hour for memory, so that a slow machine ends no wait. */
 async function startDispatching(memory = openMediaMemory(hourMs)) {
   const called: string[] = []
   const waiting: (() => void)[] = []

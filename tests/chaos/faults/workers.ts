@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { groupBy } from '../../support/group-by.ts'
 import { between } from '../../support/random.ts'
 import { eventually } from '../../support/wait.ts'
+import type { ProviderCall } from '../behaviours.ts'
 import { burst, load } from '../clients.ts'
 import { type Fault, type Findings, lateness, uncertainAtAll, violation, violationsOf } from '../fault.ts'
 import type { Member } from '../fleet.ts'
@@ -107,26 +108,44 @@ export const workerFreeze: Fault = {
   mayFail: (_phase, { isLate, failure }) =>
     isLate && failure?.endsWith('the provider was not called') === true,
   reach({ provider, faultsOver, notes }, { rows }) {
-    const wentOnAt = largest(faultsOver)
-    const acceptedAt = new Map(
-      provider.calls.flatMap(({ requestId, effect, answeredAt = 0 }) =>
-        effect === 'accepted' ? [[requestId, answeredAt]] : [],
-      ),
-    )
-    const unlikeProvider = rows.filter(
-      ({ requestId, status }) => status !== 'sent' && acceptedAt.has(requestId),
-    )
-    // The thawed worker gave the call up, since its time was over, in the moment in which the provider wrote the answer.
-    const crossed = ({ requestId, status, isLate }: PhaseRow) =>
-      status === 'uncertain' && isLate && Number(acceptedAt.get(requestId)) >= wentOnAt
-    notes.push(`${unlikeProvider.filter(crossed).length} calls given up when their answers came`)
-    const notSent = unlikeProvider.filter((row) => !crossed(row))
+    const { crossed, notSent } = acceptedAndNotSent(provider.calls, rows, largest(faultsOver))
+    notes.push(`${crossed.length} calls given up when their answers came`)
     const late = rows.filter(({ status, isLate }) => status === 'sent' && isLate)
     return [
       ...violationsOf(notSent, 'the provider answered 2xx'),
       ...violation(late.length === 0, 'no send was given up and then sent by a late outcome'),
     ]
   },
+}
+
+/**
+ * The sends that the provider has accepted, and that aren't sent. `crossed`: the thawed worker gave the call up, since its time was
+ * over, in the moment in which the provider wrote the answer.
+ *
+ * @param wentOnAt when the frozen worker went on.
+ */
+export function acceptedAndNotSent<Row extends Pick<PhaseRow, 'requestId' | 'status' | 'isLate'>>(
+  calls: readonly Pick<ProviderCall, 'requestId' | 'effect' | 'answeredAt'>[],
+  rows: readonly Row[],
+  wentOnAt: number,
+): { crossed: Row[]; notSent: Row[] } {
+  const answersOf = groupBy(
+    calls.filter(({ effect }) => effect === 'accepted'),
+    ({ requestId }) => requestId,
+  )
+  const crossed: Row[] = []
+  const notSent: Row[] = []
+  for (const row of rows) {
+    const answers = answersOf.get(row.requestId)
+    if (row.status === 'sent' || !answers) continue
+    const isCrossed =
+      row.status === 'uncertain' &&
+      row.isLate &&
+      answers.every(({ answeredAt = 0 }) => answeredAt >= wentOnAt)
+    if (isCrossed) crossed.push(row)
+    else notSent.push(row)
+  }
+  return { crossed, notSent }
 }
 
 /** Only a send that was in flight at a killed worker may be uncertain. */

@@ -24,7 +24,7 @@ serve<string, Trial, string | Uint8Array>((given) => (asked) => {
   return { output: asked.echo, transfer: [asked.echo.buffer as ArrayBuffer] }
 })
 
-/** By large arrays: with small objects, one collection of garbage may pass the limit so far that V8 ends the whole process. */
+/** By large arrays: filled with small objects, the heap may grow so fast that V8 ends the whole process. */
 function fill(kept: unknown[]): unknown[] {
   for (;;) kept.push(new Array(100_000).fill(kept.length))
 }
