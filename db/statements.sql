@@ -4990,11 +4990,13 @@ where s.channel_id = $1 and s.finished_at is null and s.overflow
 order by s.next_attempt_at, s.seq
 limit $2;
 
--- with_id_or_name: Finds accounts or channels, deleted ones too, by their id or their name.
--- $1: the id or the name; $2: whether a channel is looked for.
-select id, account_id as "accountId" from channels where $2 and (id::text = $1 or name = $1)
+-- with_id_or_name: Finds accounts, channels, deleted ones too, or flows, by their id or their name.
+-- $1: the id or the name; $2: of what.
+select id, account_id as "accountId" from channels where $2 = 'channel' and (id::text = $1 or name = $1)
 union all
-select id, id from accounts where not $2 and (id::text = $1 or name = $1);
+select id, account_id from flows where $2 = 'flow' and (id::text = $1 or name = $1)
+union all
+select id, id from accounts where $2 = 'account' and (id::text = $1 or name = $1);
 
 -- workers_alive: Counts the workers with a current lease, for metrics.
 select count(*)::int as count from workers where alive_until > clock_timestamp();

@@ -1,3 +1,4 @@
+import { isStorable } from '../../src/core/characters.ts'
 import type { Database } from '../client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
@@ -18,19 +19,25 @@ export async function namesOf(db: Database, ids: readonly string[]): Promise<Rea
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
+/** What has a name by which lists are filtered. */
+export type Named = 'account' | 'channel' | 'flow'
+
 const withNameStatement = prepared<{ id: string; accountId: string }>(
   'with_id_or_name',
-  'Finds accounts or channels, deleted ones too, by their id or their name.',
+  'Finds accounts, channels, deleted ones too, or flows, by their id or their name.',
   sqlText`
-    -- $1: the id or the name; $2: whether a channel is looked for.
-    select id, account_id as "accountId" from channels where $2 and (id::text = $1 or name = $1)
+    -- $1: the id or the name; $2: of what.
+    select id, account_id as "accountId" from channels where $2 = 'channel' and (id::text = $1 or name = $1)
     union all
-    select id, id from accounts where not $2 and (id::text = $1 or name = $1)`,
+    select id, account_id from flows where $2 = 'flow' and (id::text = $1 or name = $1)
+    union all
+    select id, id from accounts where $2 = 'account' and (id::text = $1 or name = $1)`,
 )
 
-/** The accounts or channels with this id or name. Names needn't be unique. */
-export function withIdOrName(db: Database, of: 'account' | 'channel', idOrName: string) {
-  return withNameStatement(db, [idOrName, of === 'channel'])
+/** The accounts, channels or flows with this id or name. Names needn't be unique. */
+export async function withIdOrName(db: Database, of: Named, idOrName: string) {
+  // PostgreSQL refuses to compare with such a text.
+  return isStorable(idOrName) ? await withNameStatement(db, [idOrName, of]) : []
 }
 
 const channelsStatement = prepared<{ id: string; name: string }>(

@@ -17,6 +17,12 @@ export interface SendsQuery extends ListQuery {
    * enough was looked at, a send accepted at that moment may be left out.
    */
   near?: boolean | undefined
+  /** Only those that wait until this time or later: for the time of a scheduled send, or for the next attempt of a queued one. */
+  dueFrom?: Date | undefined
+  /** Only those that wait for an earlier time. */
+  dueTo?: Date | undefined
+  /** Any order will do: unfinished sends and failures are found by their indexes, however many they are. */
+  anyOrder?: boolean | undefined
 }
 
 /** Up to so many sends of a contact or a reference, unfinished ones, or failures, are found by their own index, and sorted. */
@@ -80,6 +86,8 @@ const source = (found: readonly string[], checked: readonly string[], scan?: str
   ...(scan !== undefined && { scan }),
 })
 
+const isByDue = ({ dueFrom, dueTo }: SendsQuery) => dueFrom !== undefined || dueTo !== undefined
+
 /** Which of the tables can have sends of the query. */
 function tablesOf({ status, delivery, providerCode, reason, providerMessageIds, scheduled }: SendsQuery) {
   const mayBeScheduled =
@@ -101,7 +109,8 @@ async function rareSource(
   db: Database,
   { accountId, query, values, conditions, inOrder }: RareSends,
 ): Promise<Source | undefined> {
-  const { status, channelId, near } = query
+  const { channelId, near } = query
+  const status = query.status ?? (isByDue(query) ? 'queued' : undefined)
   const isFailure = status === 'failed' || status === 'uncertain'
   if (!isFailure && status !== 'queued' && status !== 'sending') return undefined
   const isRare = isFailure ? 's.failure is not null' : 's.finished_at is null'
@@ -111,7 +120,7 @@ async function rareSource(
       ? isRare
       : `s.channel_id = any(array(select id from channels where account_id = ${add(accountId)})) and ${isRare}`
   const counted = new Values()
-  if (await hasFew(db, `select from sends s where ${theirs(counted.add)}`, counted.list))
+  if (query.anyOrder || (await hasFew(db, `select from sends s where ${theirs(counted.add)}`, counted.list)))
     return source([theirs(values.add)], [...inOrder, ...conditions.ofSends])
   if (!near || !isFailure || channelId === undefined) return undefined
   const ofChannel = `s.channel_id = ${values.add(channelId)} and ${isRare}`
@@ -135,15 +144,21 @@ function filtersOf(
   const { status, delivery, channelId, flowId, contact, providerCode, reason, providerMessageIds } = query
   const channel = channelId === undefined ? undefined : `${values.add(channelId)}::uuid`
   const ofChannel = (column: string) => (channel === undefined ? [] : [`${column} = ${channel}`])
+  const due = (column: string) =>
+    [
+      query.dueFrom && `${column} >= ${values.add(query.dueFrom)}::timestamptz`,
+      query.dueTo && `${column} < ${values.add(query.dueTo)}::timestamptz`,
+    ].filter((condition) => condition !== undefined)
   const anywhere = [
     flowId !== undefined && `s.flow_id = ${values.add(flowId)}::uuid`,
     contact !== undefined &&
       `s.contact_type = ${values.add(contact.type)}::text and s.contact_value = ${values.add(contact.value)}::text`,
   ].filter((condition) => condition !== false)
   // PostgreSQL refuses a value that the statement doesn't use.
-  const ofScheduled = [...ofChannel('s.channel_id'), ...anywhere]
+  const ofScheduled = [...ofChannel('s.channel_id'), ...anywhere, ...(has.scheduled ? due('s.send_at') : [])]
   if (!has.sends) return { ofScheduled, ofSends: [] }
   const ofSends = [
+    ...(isByDue(query) ? ["s.status = 'queued'", 's.finished_at is null', ...due('s.next_attempt_at')] : []),
     status !== undefined && `s.status = ${values.add(status)}::text`,
     delivery !== undefined && `s.delivery = ${values.add(delivery)}::text`,
     providerCode !== undefined && `${providerCodeOfSend} = ${values.add(providerCode)}::text`,

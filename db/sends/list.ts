@@ -40,10 +40,8 @@ export async function listSends(
   query: SendsQuery,
   mostLookedAt = maxLookedAt,
 ): Promise<ListPage> {
-  const ids = [accountId, query.channelId, query.flowId]
   const none = { sends: [], next: undefined, lookedBackTo: undefined }
-  // Ids are opaque: one that no record can have is that of none.
-  if (ids.some((id) => id !== undefined && !canBeRecordId(id))) return none
+  if (isOfNone(accountId, query)) return none
   const values = new Values()
   const sources = await sourcesOf(db, accountId ?? (await ownerOf(db, query)), query, values)
   if (!sources.sends && !sources.scheduled) return none
@@ -51,6 +49,10 @@ export async function listSends(
   const { rows } = await db.$client.query<PageRow>(text, values.list)
   return asPage(rows, query.limit, sources.order)
 }
+
+/** Ids are opaque: one that no record can have is that of none. */
+export const isOfNone = (accountId: string | undefined, { channelId, flowId }: SendsQuery): boolean =>
+  [accountId, channelId, flowId].some((id) => id !== undefined && !canBeRecordId(id))
 
 type PageRow = ListedSend & { micros: string; source: string; endMicros: string | null; endId: string | null }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { withIdOrName } from '../../db/accounts/names.ts'
 import { audited, auditedInPages } from '../../db/audit/record.ts'
 import type { Database } from '../../db/client.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
@@ -20,7 +21,7 @@ export function cancelCommand(program: Command, answer: Answerer): void {
     .argument('[requestId]', 'one send')
     .option('--account <id>', 'a set of sends: those of this account')
     .option('--reference <reference>', 'only sends with this reference')
-    .option('--flow <id>', 'only sends in this flow')
+    .option('--flow <id>', 'only sends in this flow, by its id or its name')
     .action((requestId: string | undefined, options: SetOptions, command: Command) =>
       answer<object>(command, (context) =>
         requestId !== undefined && Object.keys(options).length === 0
@@ -51,10 +52,11 @@ async function cancelSet({ db, actor }: CliContext, requestId: string | undefine
       'Give one requestId, or --account and either --reference or --flow for a set; see: outbound cancel --help',
     )
   const accountId = await existingAccount(db, options.account)
+  const set = await existingSet(db, accountId, by)
   return await auditedInPages(
     db,
-    { ...actor, ...sendsCanceled(accountId, by) },
-    { change: () => cancelAll(db, { accountId, by }), resultOf: (total) => total },
+    { ...actor, ...sendsCanceled(accountId, set) },
+    { change: () => cancelAll(db, { accountId, by: set }), resultOf: (total) => total },
   )
 }
 
@@ -67,6 +69,20 @@ async function cancelAll(db: Database, set: WaitingSet) {
     after = next
   } while (after)
   return total
+}
+
+/** The flow may be given by its name. */
+async function existingSet(db: Database, accountId: string, by: WaitingSet['by']): Promise<WaitingSet['by']> {
+  if (!('flowId' in by)) return by
+  const found = await withIdOrName(db, 'flow', by.flowId)
+  const [flow, ...others] = found.filter((flow) => flow.accountId === accountId)
+  if (flow && others.length === 0) return { flowId: flow.id }
+  if (!flow)
+    throw new CliError(
+      `The account has no flow ${by.flowId}; see them with: outbound flow list --account ${accountId}`,
+    )
+  const ids = [flow, ...others].map(({ id }) => id).join(', ')
+  throw new CliError(`Several flows have the name ${by.flowId}. Give the id of one: ${ids}`)
 }
 
 function setOf({ reference, flow }: SetOptions): WaitingSet['by'] | undefined {

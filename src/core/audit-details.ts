@@ -79,6 +79,8 @@ interface ListFilters {
   reason?: string | undefined
   acceptedFrom?: Date | undefined
   acceptedTo?: Date | undefined
+  dueFrom?: Date | undefined
+  dueTo?: Date | undefined
 }
 
 /** A code as providers have it, such as 131026, 5.1.1 or rate_limit: a text that was typed in its place may be a contact. */
@@ -99,6 +101,8 @@ export function listFilters(filters: ListFilters): Record<string, AuditDetail> {
     ...(filters.reason !== undefined && { byReason: true }),
     ...(acceptedFrom && { since: acceptedFrom.toISOString() }),
     ...(acceptedTo && { until: acceptedTo.toISOString() }),
+    ...(filters.dueFrom && { dueFrom: filters.dueFrom.toISOString() }),
+    ...(filters.dueTo && { dueTo: filters.dueTo.toISOString() }),
   }
 }
 

@@ -243,7 +243,7 @@ test('a list that cannot be replayed is refused with an explanation, and nothing
     [{ ...list, endedBy: 'x' }, 400, 'Open the list again'],
     [{ ...list, from: 'x' }, 400, 'Open the list again'],
     [{ ...list, replayed: '-1' }, 400, 'Open the list again'],
-    [{ ...list, flowId: 'x' }, 404, 'no flow has this id'],
+    [{ ...list, flowId: 'x' }, 400, 'no flow has this id or name'],
     [{ ...list, delivery: 'read' }, 400, 'To replay a list, choose the state'],
     [{ ...list, reason: 'x'.repeat(501) }, 400, 'Reason'],
   ] as const) {

@@ -132,7 +132,6 @@ describe('a list', () => {
     for (const id of two) expect(page.text).toContain(id)
     expect((await list({ channelId: 'No such one' })).status).toBe(404)
     expect((await list({ channelId: 'No such\0one' })).status).toBe(400)
-    expect(await ids({ flowId: 'none' })).toEqual([])
   })
 
   test('says when a scheduled send is sent, and finds such ones apart', async () => {
@@ -156,30 +155,6 @@ describe('a list', () => {
       expect(await ids({ acceptedFrom: form(after) })).toEqual([])
       expect(await ids({ acceptedTo: form(before), accountId: account.accountId })).toEqual([])
     }
-  })
-
-  test('without a time is that of the last 24 hours, says so, and leads to the day before', async () => {
-    const own = await buildAccount(service)
-    const day = 86_400_000
-    const old = buildSendRow(own, {
-      status: 'sent',
-      attempt: 1,
-      acceptedAt: new Date(Date.now() - 1.5 * day),
-      finishedAt: new Date(),
-    })
-    await service.runtime.db.insert(sends).values([old])
-    const page = await list({ accountId: own.accountId })
-    expect(page.text).toContain('the last 24 hours, as no time was asked for')
-    expect(idsIn(page.html)).toEqual([])
-    const [, before = ''] = /href="([^"]+)">The 24 hours before/.exec(page.html) ?? []
-    const earlier = await getPage(admin.url + before.replaceAll('&amp;', '&'))
-    expect(idsIn(earlier.html)).toEqual([old.requestId])
-    expect(earlier.text).not.toContain('as no time was asked for')
-    for (const filter of [{ status: 'queued' }, { reference: 'r' }, { contact: newContact() }] as Record<
-      string,
-      string
-    >[])
-      expect((await list(filter)).text).not.toContain('the last 24 hours')
   })
 
   test.each([

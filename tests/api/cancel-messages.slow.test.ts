@@ -284,6 +284,11 @@ test('the command cancels a set of any size, and says how many', async () => {
   await insertBatch(service, [{ ...by, flowId: by.flowId }])
   const ofFlow = await runCli(service, 'cancel', '--account', by.accountId, '--flow', by.flowId)
   expect(JSON.parse(ofFlow.stdout)).toMatchObject({ canceled: 1 })
+  const foreign = await buildAccount(service)
+  for (const flow of ['No such flow', String(foreign.flowId)]) {
+    const refused = await runCli(service, 'cancel', '--account', by.accountId, '--flow', flow)
+    expect(refused).toMatchObject({ stdout: '', stderr: expect.stringContaining(`no flow ${flow}`) })
+  }
   for (const faulty of [
     ['--account', by.accountId],
     ['--reference', 'a'],

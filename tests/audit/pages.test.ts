@@ -276,8 +276,6 @@ describe('a row of a changed list', () => {
     })
     const ofReference = await changedList('cancel', { reference: 'order-4712', status: 'scheduled' })
     expect(ofReference).toMatchObject({ target: null, details: { byReference: true } })
-    const ofNoFlow = await changedList('cancel', { flowId: 'my flow', status: 'scheduled' })
-    expect(ofNoFlow).toMatchObject({ target: null, details: { byFlow: true } })
   })
 })
 

@@ -21,6 +21,7 @@ import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../form-limit.ts'
+import { knownAccount } from '../known-account.ts'
 import { hoursOf } from '../numbers/spans.ts'
 import { allow } from '../people/allow.ts'
 import { reasonOf } from '../reason.tsx'
@@ -45,6 +46,7 @@ export function channels({ db, log }: AdminRuntime): AdminApp {
   app.use(formLimit)
   app.get('/', allow('support'), async (c) => {
     const filter = filterOf(c.req.query())
+    await knownAccount(db, filter.account)
     const after = places.read(c.req.query('after'))
     const found = await listChannels(db, filter, { after, limit: pageSize })
     const ids = found.channels.map(({ channelId }) => channelId)
@@ -124,7 +126,7 @@ function filterOf({ provider, state, account, name }: Record<string, string>): C
   return {
     provider: providerNames.find((known) => known === provider),
     state: channelStatuses.find((known) => known === state),
-    account: text(account),
+    account: account?.trim() || undefined,
     name: text(name),
   }
 }

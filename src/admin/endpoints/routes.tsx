@@ -7,7 +7,6 @@ import { findNewestCallbacks } from '../../../db/callbacks/shown-callbacks.ts'
 import type { Transaction } from '../../../db/client.ts'
 import { type EndpointFilter, listAllEndpoints } from '../../../db/overview/endpoints.ts'
 import { endpointResent } from '../../core/audit-details.ts'
-import { isStorable } from '../../core/characters.ts'
 import { disabledByOperator } from '../../core/endpoint-request.ts'
 import { placeIn } from '../../core/list-place.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
@@ -15,6 +14,7 @@ import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../form-limit.ts'
+import { knownAccount } from '../known-account.ts'
 import { allow } from '../people/allow.ts'
 import { reasonOf } from '../reason.tsx'
 import { fieldsOf } from '../support/form-fields.ts'
@@ -33,6 +33,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
 
   app.get('/', allow('support'), async (c) => {
     const filter = filterOf(c.req.query())
+    await knownAccount(db, filter.account)
     const after = places.read(c.req.query('after'))
     const { endpoints, next } = await listAllEndpoints(db, filter, { after, limit: pageSize })
     const set = Object.entries(filter).filter(([, value]) => value !== undefined) as [string, string][]
@@ -123,7 +124,7 @@ const noEndpoint = () => new PageError(404, 'There is no such endpoint.')
 function filterOf({ account, state }: Record<string, string>): EndpointFilter {
   const typed = account?.trim()
   return {
-    account: typed && isStorable(typed) ? typed : undefined,
+    account: typed || undefined,
     state: endpointStates.find((known) => known === state),
   }
 }

@@ -13,13 +13,15 @@ import {
   countIn,
   listChanged,
   maxOfList,
+  momentIn,
   readSentList,
   type SentList,
   textIn,
 } from './change-list.ts'
+import { type LeftOut, LeftOutByFilter, leftOutOf } from './left-out.tsx'
 import { type ListInput, queryOf } from './list-form.ts'
 import { Hidden, ListButton } from './list-page.tsx'
-import { describeList } from './list-sentence.ts'
+import { sentenceOf } from './list-sentence.ts'
 import { messages, Progress } from './progress.tsx'
 
 /** So many of those that could not be canceled are named. */
@@ -33,19 +35,19 @@ const ids = /^(?:[0-9a-f-]{36}(?:,|$)){0,40}$/
 export const cancelList = ({ db, log }: AdminRuntime) =>
   factory.createHandlers(async (c) => {
     const sent = await readSentList(db, c, canBeCanceled, cancelNeeds)
+    const { input } = sent
+    const sentence = await sentenceOf(db, input, sent.resolved)
     if (!('confirmed' in sent.fields)) {
-      const acceptedTo = sent.form.acceptedTo ?? (await databaseNow(db))
-      const waiting = await countListed(
-        db,
-        listOf({ ...sent, form: { ...sent.form, acceptedTo } }),
-        maxOfList,
-      )
-      const input = { ...sent.input, acceptedTo: acceptedTo.toISOString() }
-      return c.html(<ConfirmationPage {...{ input, back: sent.input, waiting }} />)
+      const countedAt = await databaseNow(db)
+      const waiting = await countListed(db, listOf(sent, countedAt), maxOfList)
+      const leftOut = await leftOutOf(db, sent, canBeCanceled)
+      return c.html(<ConfirmationPage {...{ input, sentence, countedAt, waiting, leftOut }} />)
     }
+    // A form of the previous release has no such field.
+    const countedAt = 'countedAt' in sent.fields ? momentIn(sent.fields, 'countedAt') : await databaseNow(db)
     const part = await auditedInPages(db, listChanged(c, 'list.cancel', sent), {
       change: () =>
-        cancelListPart(db, listOf(sent), ({ requestId, ...end }: CanceledSend) =>
+        cancelListPart(db, listOf(sent, countedAt), ({ requestId, ...end }: CanceledSend) =>
           logEnd(log, cancelEnd(requestId, end, { by: c.get('person').name })),
         ),
       resultOf: ({ canceled, uncertain, tooLate }) => ({
@@ -61,14 +63,17 @@ export const cancelList = ({ db, log }: AdminRuntime) =>
       tooLate: before.tooLate + part.tooLate.length,
       left: [...before.left, ...part.uncertain, ...part.tooLate].slice(0, maxNamed),
     }
-    const { after: _, ...input } = sent.input
+    const { after: _, ...list } = input
     const next = part.next && writeCursor(part.next)
-    return c.html(<CanceledPage {...{ input, done, next, total: countIn(sent.fields, 'of') }} />)
+    const total = countIn(sent.fields, 'of')
+    return c.html(<CanceledPage {...{ input: list, countedAt, done, next, total }} />)
   })
 
-const listOf = ({ form, resolved }: Pick<SentList, 'form' | 'resolved'>): WaitingList => {
-  const { limit: _, ...query } = queryOf(form, resolved.channelId, 0)
-  return { accountId: resolved.accountId, query }
+/** The list as it was counted: what was accepted later isn't in it. */
+const listOf = ({ form, resolved }: SentList, countedAt: Date): WaitingList => {
+  const { limit: _, acceptedTo = countedAt, ...query } = queryOf(form, resolved, 0)
+  const until = acceptedTo < countedAt ? acceptedTo : countedAt
+  return { accountId: resolved.accountId, query: { ...query, acceptedTo: until } }
 }
 
 interface Done {
@@ -87,43 +92,55 @@ const doneIn = (fields: Record<string, unknown>): Done => ({
 })
 
 interface ConfirmationProps {
-  /** The list up to now. */
   input: ListInput
-  /** The list as it was opened. */
-  back: ListInput
+  /** The list in words. */
+  sentence: string
+  countedAt: Date
   waiting: number
+  leftOut: readonly LeftOut[]
 }
 
-function ConfirmationPage({ input, back, waiting }: ConfirmationProps) {
+function ConfirmationPage({ input, sentence, countedAt, waiting, leftOut }: ConfirmationProps) {
   return (
     <Layout title="Cancel a list?" at="/sends">
       <section class="verdict unsure">
         <h1>{waiting === 0 ? 'Nothing to cancel' : `Cancel ${messages(waiting)}?`}</h1>
-        <p>{describeList(input)}. Once canceled, they can't be sent again.</p>
+        <p>
+          {sentence}. Once canceled, they can't be sent again. Sends that are accepted from now on aren't in
+          the list.
+        </p>
         {waiting === maxOfList && (
           <p>The list may have more: so many are counted at most. All of it is canceled.</p>
         )}
+        <LeftOutByFilter state={input.status} leftOut={leftOut} />
         {waiting > 0 && (
           <form method="post" action="/sends/cancel" class="row">
-            <Hidden fields={{ ...input, of: String(waiting), confirmed: 'yes' }} />
+            <Hidden fields={{ ...input, ...confirmed(countedAt, waiting) }} />
             <button type="submit">Cancel {formatCount(waiting)}</button>
           </form>
         )}
-        <ListButton input={back} words="Leave them as they are" />
+        <ListButton input={input} words="Leave them as they are" />
       </section>
     </Layout>
   )
 }
 
+const confirmed = (countedAt: Date, of: number) => ({
+  countedAt: countedAt.toISOString(),
+  of: String(of),
+  confirmed: 'yes',
+})
+
 interface CanceledProps {
   input: ListInput
+  countedAt: Date
   done: Done
   /** Where the next part begins. */
   next: string | undefined
   total: number
 }
 
-function CanceledPage({ input, done, next, total }: CanceledProps) {
+function CanceledPage({ input, countedAt, done, next, total }: CanceledProps) {
   const { canceled, uncertain, tooLate, left } = done
   const of = canceled + uncertain + tooLate
   return (
@@ -137,12 +154,11 @@ function CanceledPage({ input, done, next, total }: CanceledProps) {
               fields={{
                 ...input,
                 after: next,
-                of: String(total),
                 canceled: String(canceled),
                 uncertain: String(uncertain),
                 tooLate: String(tooLate),
                 left: left.join(','),
-                confirmed: 'yes',
+                ...confirmed(countedAt, total),
               }}
             />
             <button type="submit" autofocus>

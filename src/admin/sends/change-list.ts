@@ -1,9 +1,7 @@
 import type { Context } from 'hono'
 import type { Database } from '../../../db/client.ts'
-import { ownerOf } from '../../../db/sends/list-sources.ts'
 import type { AuditDetail, AuditRow } from '../../core/audit.ts'
 import { listFilters } from '../../core/audit-details.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import type { AdminEnv } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -53,26 +51,20 @@ export async function readSentList(
   if (!canBeChanged(input)) throw new PageError(400, needs)
   const resolved = await resolveList(db, read.form)
   if ('issues' in resolved) throw new PageError(400, resolved.issues.join(' '))
-  const { form } = read
-  const ownerId = resolved.ownerId ?? (await ownerOfFlow(db, form.flowId))
-  return { fields, input, form, resolved: { ...resolved, ownerId } }
-}
-
-async function ownerOfFlow(db: Database, flowId: string | undefined): Promise<string | undefined> {
-  return flowId !== undefined && canBeRecordId(flowId) ? await ownerOf(db, { flowId }) : undefined
+  return { fields, input, form: read.form, resolved }
 }
 
 /** What the audit has of a change of a list: whose it is, which one, and what else the form says. */
 export const listChanged = (
   c: Context<AdminEnv>,
   action: 'list.replay' | 'list.cancel',
-  { form, resolved: { channelId, ownerId } }: SentList,
+  { form, resolved: { channelId, flowId, ownerId } }: SentList,
   options: Record<string, AuditDetail> = {},
 ): AuditRow => ({
   ...pageActor(c),
   action,
   target: ownerId ?? null,
-  details: { ...listFilters({ ...form, channelId }), ...options },
+  details: { ...listFilters({ ...form, channelId, flowId }), ...options },
 })
 
 const unreadable = () => new PageError(400, 'This form could not be read. Open the list again.')

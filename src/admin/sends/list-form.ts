@@ -2,12 +2,12 @@ import { z } from 'zod'
 import type { SendsQuery } from '../../../db/sends/list.ts'
 import { isStorable } from '../../core/characters.ts'
 import { anyContact, parseContact } from '../../core/contact.ts'
-import { dayMs } from '../../core/durations.ts'
 import { readCursor } from '../../core/list-query.ts'
 import { providerMessageIdsIn } from '../../core/provider-message-id.ts'
 import { deliveryStates } from '../../core/receipt.ts'
 import { parseSendAt } from '../../core/send-at.ts'
 import { type SendStatus, sendStatuses } from '../../core/timeline.ts'
+import type { ResolvedList } from './resolve-list.ts'
 
 /** An empty field counts as absent. */
 export const field = <Schema extends z.ZodType>(schema: Schema) =>
@@ -49,7 +49,7 @@ const form = z.object({
     ),
   ),
   providerCode: field(storable('Code: no send has this code.')),
-  flowId: field(storable('Flow: no flow has this id.')),
+  flowId: field(storable('Flow: no flow has this id or name.')),
   reference: field(storable('Reference: no send has this reference.')),
   contact: field(parsed(parseContact, `Contact: enter ${anyContact}.`)),
   messageId: field(
@@ -60,6 +60,8 @@ const form = z.object({
   ),
   acceptedFrom: field(time('Accepted from')),
   acceptedTo: field(time('Accepted before')),
+  dueFrom: field(time('Due from')),
+  dueTo: field(time('Due before')),
   after: field(parsed(readCursor, 'This page no longer exists. Open the list again.')),
 })
 
@@ -80,8 +82,16 @@ export function listInputIn(fields: Record<string, unknown>): ListInput {
 /** Parses the filters. `issues` has a sentence for each field that can't be used. */
 export function readListForm(input: ListInput): { form: ListForm } | { issues: string[] } {
   const { data, error } = form.safeParse(input)
-  return data ? { form: data } : { issues: error.issues.map(({ message }) => message) }
+  if (!data) return { issues: error.issues.map(({ message }) => message) }
+  const { status, dueFrom, dueTo } = data
+  const isDue = dueFrom !== undefined || dueTo !== undefined
+  if (isDue && status !== undefined && !isWaiting(status))
+    return { issues: ['Due: only queued and scheduled sends are due. Choose one of these states.'] }
+  return { form: data }
 }
+
+/** Whether sends of this state are due at some time. */
+export const isWaiting = (state: string | undefined) => state === 'queued' || state === 'scheduled'
 
 /**
  * Whether the filters hold a contact, which must not get into a URL, because proxies and browsers record URLs. A provider's message
@@ -98,30 +108,13 @@ export const listLink = (input: ListInput, path = '/sends'): string => {
   return query === '' ? path : `${path}?${query}`
 }
 
-/**
- * Without a time, and without a filter that finds few sends by an index, the list is that of the last 24 hours: a page must not
- * look through months. @returns the filters with the time that was added.
- */
-export function withinADay(input: ListInput, now: Date): ListInput {
-  const { acceptedFrom, acceptedTo, after, contact, messageId, reference, status } = input
-  const isUnfinished = status === 'queued' || status === 'sending' || status === 'scheduled'
-  if (isUnfinished || [acceptedFrom, acceptedTo, after, contact, messageId, reference].some(Boolean))
-    return input
-  return { ...input, acceptedFrom: toMinute(now.getTime() - dayMs) }
-}
-
-/** The list of the 24 hours before the beginning of this one. */
-export function dayBefore({ after: _, ...input }: ListInput, from: Date): ListInput {
-  return { ...input, acceptedFrom: toMinute(from.getTime() - dayMs), acceptedTo: toMinute(from.getTime()) }
-}
-
 /** As a `datetime-local` field has it. */
 export const toMinute = (ms: number): string => new Date(ms).toISOString().slice(0, 16)
 
-/** What the database is asked for. @param channelId resolved, as the other fields may be names. */
+/** What the database is asked for. @param resolved the ids, as these fields may be names. */
 export function queryOf(
-  { status, contact, messageId, accountId: _, channelId: _name, ...form }: ListForm,
-  channelId: string | undefined,
+  { status, contact, messageId, accountId: _, channelId: _channel, flowId: _flow, ...form }: ListForm,
+  { channelId, flowId }: Pick<ResolvedList, 'channelId' | 'flowId'>,
   limit: number,
 ): SendsQuery {
   const state: SendStatus | undefined = status === 'scheduled' ? 'queued' : status
@@ -129,6 +122,7 @@ export function queryOf(
     ...form,
     limit,
     channelId,
+    flowId,
     contact,
     providerMessageIds: messageId,
     status: state,

@@ -1,32 +1,24 @@
 import type { ListPage as Page } from '../../../db/sends/list.ts'
+import type { Count } from '../../../db/sends/list-count.ts'
 import { writeCursor } from '../../core/list-query.ts'
 import { deliveryStates } from '../../core/receipt.ts'
 import { Choice, TextField } from '../fields.tsx'
 import { Moment, stateWords } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import type { Contacts } from '../masking.ts'
+import { formatCount } from '../numbers/spans.ts'
 import { FindBox } from '../support/find-box.tsx'
 import { canBeCanceled, canBeReplayed, replayNeeds } from './change-list.ts'
-import {
-  dayBefore,
-  isPrivate,
-  type ListField,
-  type ListInput,
-  listLink,
-  listStates,
-  momentOf,
-} from './list-form.ts'
+import { isPrivate, type ListField, type ListInput, listLink, listStates, momentOf } from './list-form.ts'
 import { type Names, SendsTable } from './sends-table.tsx'
 
 export interface ListPageProps {
-  /** The filters, with a time that was added. */
+  /** The filters. */
   input: ListInput
   /** The filters in a sentence. */
   sentence: string
-  /** The beginning of the last 24 hours, if the time was added. */
-  from?: Date | undefined
   issues?: string[]
-  list?: { page: Page; names: Names; contacts: Contacts }
+  list?: { page: Page; total: Count; names: Names; contacts: Contacts }
 }
 
 /** A list of sends, newest first. */
@@ -45,6 +37,7 @@ export function ListPage(props: ListPageProps) {
       {list && (
         <section aria-labelledby="results">
           <h2 id="results">Newest first</h2>
+          {list.page.sends.length > 0 && <p class="muted">{totalOf(list.total)}</p>}
           {list.page.sends.length > 0 ? (
             <SendsTable sends={list.page.sends} {...list} />
           ) : (
@@ -64,14 +57,13 @@ const stateOptions = listStates.map(
 )
 
 /** A sentence, which opens the form. */
-function Filters({ input, sentence, from, isOpen }: ListPageProps & { isOpen: boolean }) {
+function Filters({ input, sentence, isOpen }: ListPageProps & { isOpen: boolean }) {
   const of = (name: ListField) => ({ name, value: input[name] })
   const time = (name: ListField) => ({ name, value: localTime(input[name]) })
   return (
     <details class="search" open={isOpen}>
       <summary>
-        {sentence}
-        {from !== undefined && ': the last 24 hours, as no time was asked for'}. <b>Change</b>
+        {sentence}. <b>Change</b>
       </summary>
       <form method="post" action="/sends">
         <TextField {...of('accountId')} label="Account" hint="Its id or its name" />
@@ -86,10 +78,17 @@ function Filters({ input, sentence, from, isOpen }: ListPageProps & { isOpen: bo
           label="Provider message id"
           hint="Whole id, as the provider returned it for the last attempt"
         />
-        <TextField {...of('flowId')} label="Flow" hint="Its id" />
+        <TextField {...of('flowId')} label="Flow" hint="Its id or its name" />
         <Choice {...of('delivery')} label="Delivery" options={deliveryStates} />
         <TextField {...time('acceptedFrom')} label="Accepted from" type="datetime-local" hint="UTC" />
         <TextField {...time('acceptedTo')} label="Accepted before" type="datetime-local" hint="UTC" />
+        <TextField
+          {...time('dueFrom')}
+          label="Due from"
+          type="datetime-local"
+          hint="UTC; of scheduled sends their time, of queued ones that of the next attempt"
+        />
+        <TextField {...time('dueTo')} label="Due before" type="datetime-local" hint="UTC" />
         <button type="submit">Search</button>
       </form>
     </details>
@@ -102,12 +101,12 @@ function localTime(text = ''): string {
   return at ? at.toISOString().slice(0, at.getUTCSeconds() === 0 ? 16 : 19) : text
 }
 
-/** Leads to the next page, or to the day before. */
-function NextPage({ input, from, page: { next, lookedBackTo } }: ListPageProps & { page: Page }) {
-  if (!next)
-    return from === undefined ? null : (
-      <ListButton input={dayBefore(input, from)} words="The 24 hours before" />
-    )
+const totalOf = ({ count, isMore }: Count) =>
+  `${isMore ? 'At least ' : ''}${formatCount(count)} ${count === 1 ? 'send' : 'sends'}`
+
+/** Leads to the next page. */
+function NextPage({ input, page: { next, lookedBackTo } }: ListPageProps & { page: Page }) {
+  if (!next) return null
   return (
     <>
       {lookedBackTo && (

@@ -1,4 +1,7 @@
+import { namesOf } from '../../../db/accounts/names.ts'
+import type { Database } from '../../../db/client.ts'
 import type { ListInput, listStates } from './list-form.ts'
+import type { ResolvedList } from './resolve-list.ts'
 
 const stateWords: Record<(typeof listStates)[number], string> = {
   queued: 'Queued sends',
@@ -19,7 +22,7 @@ export function describeList(
   names: { account?: string | undefined; channel?: string | undefined; flow?: string | undefined } = {},
 ): string {
   const { status, accountId, channelId, flowId, reference, providerCode, reason, delivery } = input
-  const { contact, messageId, acceptedFrom, acceptedTo } = input
+  const { contact, messageId, acceptedFrom, acceptedTo, dueFrom, dueTo } = input
   const utc = (text: string) => (/[zZ]|[+-]\d\d:\d\d$/.test(text) ? text : `${text.replace('T', ' ')} UTC`)
   const parts = [
     accountId && `of the account ${names.account ?? accountId}`,
@@ -33,6 +36,22 @@ export function describeList(
     delivery && `reported as ${delivery}`,
     acceptedFrom && `accepted from ${utc(acceptedFrom)}`,
     acceptedTo && `accepted before ${utc(acceptedTo)}`,
+    dueFrom && `due from ${utc(dueFrom)}`,
+    dueTo && `due before ${utc(dueTo)}`,
   ].filter(Boolean)
   return [isState(status) ? stateWords[status] : 'Sends', parts.join(', ')].filter(Boolean).join(' ')
+}
+
+/** The same, with the names of what the list is of. */
+export async function sentenceOf(
+  db: Database,
+  input: ListInput,
+  { accountId = '', channelId = '', flowId = '' }: Pick<ResolvedList, 'accountId' | 'channelId' | 'flowId'>,
+): Promise<string> {
+  const names = await namesOf(db, [accountId, channelId, flowId].filter(Boolean))
+  return describeList(input, {
+    account: names.get(accountId),
+    channel: names.get(channelId),
+    flow: names.get(flowId),
+  })
 }

@@ -12,7 +12,6 @@ import {
 } from '../../../db/sends/replay-lists.ts'
 import { replaysPerSecond } from '../../../db/sends/replays.ts'
 import { replayResult } from '../../core/audit-details.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import {
@@ -26,6 +25,8 @@ import {
   type SentList,
   textIn,
 } from './change-list.ts'
+import { leftOutOf } from './left-out.tsx'
+import { sentenceOf } from './list-sentence.ts'
 import { ReplayedPage, TrialPage } from './replay-pages.tsx'
 
 /**
@@ -40,9 +41,10 @@ export const replayList = ({ db, log }: AdminRuntime) =>
     if (!('confirmed' in sent.fields)) {
       const endedBy = await databaseNow(db)
       const would = await tryReplayList(db, { ...list, endedBy, limit: maxOfList })
-      return c.html(
-        <TrialPage {...{ input: sent.input, options, would, endedBy, perSecond: replaysPerSecond }} />,
-      )
+      const leftOut = await leftOutOf(db, sent, canBeReplayed)
+      const sentence = await sentenceOf(db, sent.input, sent.resolved)
+      const shown = { input: sent.input, sentence, options, would, endedBy, leftOut }
+      return c.html(<TrialPage {...shown} perSecond={replaysPerSecond} />)
     }
     const before = doneIn(sent.fields)
     // Without `endedBy`, the form would also replay sends that failed since then, even those that it replayed itself.
@@ -85,10 +87,9 @@ function optionsIn({ includeExpired, includeRefused }: Record<string, unknown>) 
 type Listed = Omit<ReplayList, 'limit' | 'from'>
 
 async function listOf(db: Database, { form, resolved }: SentList): Promise<Listed> {
-  const { status, reason, providerCode, flowId, reference, contact, acceptedFrom, acceptedTo } = form
+  const { status, reason, providerCode, reference, contact, acceptedFrom, acceptedTo } = form
   if (status !== 'failed' && status !== 'uncertain') throw new PageError(400, replayNeeds)
-  if (flowId !== undefined && !canBeRecordId(flowId)) throw new PageError(404, 'Flow: no flow has this id.')
-  const { ownerId, channelId } = resolved
+  const { ownerId, channelId, flowId } = resolved
   // All of the account: a send to one channel may have fallen back to another.
   const channels = ownerId === undefined ? [] : await listChannels(db, ownerId)
   return {

@@ -2,9 +2,9 @@ import type { ReplayedPart, ReplayList } from '../../../db/sends/replay-lists.ts
 import { Layout } from '../layout.tsx'
 import { formatCount } from '../numbers/spans.ts'
 import { maxOfList } from './change-list.ts'
+import { LeftOutByFilter, type LeftOut as LeftOutOfList } from './left-out.tsx'
 import type { ListInput } from './list-form.ts'
 import { Hidden, ListButton } from './list-page.tsx'
-import { describeList } from './list-sentence.ts'
 import { messages, Progress } from './progress.tsx'
 
 export type ReplayOptions = Pick<ReplayList, 'includeExpired' | 'includeRefused'>
@@ -16,16 +16,24 @@ interface ReplayPageProps {
   endedBy: Date
 }
 
+interface TrialPageProps extends ReplayPageProps {
+  /** The list in words. */
+  sentence: string
+  would: ReplayedPart
+  perSecond: number
+  leftOut: readonly LeftOutOfList[]
+}
+
 /** Shows what a replay of the list would do. Nothing has been replayed yet. */
-export function TrialPage(props: ReplayPageProps & { would: ReplayedPart; perSecond: number }) {
-  const { input, options, would, endedBy, perSecond } = props
+export function TrialPage(props: TrialPageProps) {
+  const { input, options, would, endedBy, leftOut } = props
   const { replayed } = would
   const isMore = would.next !== undefined
   return (
     <Layout title="Replay a list?" at="/sends">
       <section class="verdict unsure">
         <h1>{replayed === 0 ? 'Nothing to replay' : `Send ${messages(replayed)} again?`}</h1>
-        <p>{describe(props, perSecond)}</p>
+        <p>{describe(props)}</p>
         {isMore && (
           <p>
             The list has more. These are the first {formatCount(maxOfList)}; replay the list once more after
@@ -39,6 +47,7 @@ export function TrialPage(props: ReplayPageProps & { would: ReplayedPart; perSec
           </p>
         )}
         <LeftOut {...would} />
+        <LeftOutByFilter state={input.status} leftOut={leftOut} />
         {replayed > 0 && (
           <form method="post" action="/sends/replay" class="row">
             <Hidden fields={{ ...fieldsOf(input, options, endedBy), of: String(replayed) }} />
@@ -140,12 +149,9 @@ function LeftOut({ skipped: { expired, refused } }: Pick<ReplayedPart, 'skipped'
   )
 }
 
-function describe(
-  { input, options, would }: ReplayPageProps & { would: ReplayedPart },
-  perSecond: number,
-): string {
+function describe({ sentence, options, would, perSecond }: TrialPageProps): string {
   const what = [
-    describeList(input),
+    sentence,
     options.includeExpired && 'also those that expired',
     options.includeRefused && 'also those that were refused for good',
   ]

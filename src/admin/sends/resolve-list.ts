@@ -1,41 +1,54 @@
-import { withIdOrName } from '../../../db/accounts/names.ts'
+import { type Named, withIdOrName } from '../../../db/accounts/names.ts'
 import type { Database } from '../../../db/client.ts'
-import type { ListForm } from './list-form.ts'
 
-/** The account and the channel of a list, by their ids. */
+/** The account, the channel and the flow of a list, by their ids. */
 export interface ResolvedList {
   accountId: string | undefined
   channelId: string | undefined
-  /** The account that the list names, or else that of its channel. */
+  flowId: string | undefined
+  /** The account that the list names, or else that of its channel or its flow. */
   ownerId: string | undefined
 }
 
-/** Finds the account and the channel of a list, which may be given by their names. `issues` has a sentence for each that isn't one. */
+type Found = { id: string; accountId: string }
+
+/**
+ * Finds the account, the channel and the flow of a list, which may be given by their names. `issues` has a sentence for each that
+ * isn't one: an empty list would look as if there were no sends.
+ */
 export async function resolveList(
   db: Database,
-  { accountId, channelId }: Pick<ListForm, 'accountId' | 'channelId'>,
+  form: { accountId?: string | undefined; channelId?: string | undefined; flowId?: string | undefined },
 ): Promise<ResolvedList | { issues: string[] }> {
-  const account = accountId === undefined ? undefined : await theOne(db, 'account', accountId)
-  const channel = channelId === undefined ? undefined : await theOne(db, 'channel', channelId)
-  const issues = [account, channel].flatMap((found) => (found && 'issue' in found ? [found.issue] : []))
+  const account = await theOne(db, 'account', form.accountId)
+  const ownerId = account && 'id' in account ? account.id : undefined
+  const channel = await theOne(db, 'channel', form.channelId, ownerId)
+  const flow = await theOne(db, 'flow', form.flowId, ownerId)
+  const all = [account, channel, flow]
+  const issues = all.flatMap((found) => (found && 'issue' in found ? [found.issue] : []))
   if (issues.length > 0) return { issues }
-  const [ofAccount, ofChannel] = [account, channel].map((found) =>
-    found && 'id' in found ? found : undefined,
-  )
+  const [ofAccount, ofChannel, ofFlow] = all.map((found) => (found && 'id' in found ? found : undefined))
   return {
     accountId: ofAccount?.id,
     channelId: ofChannel?.id,
-    ownerId: ofAccount?.id ?? ofChannel?.accountId,
+    flowId: ofFlow?.id,
+    ownerId: (ofAccount ?? ofChannel ?? ofFlow)?.accountId,
   }
 }
 
+/** @param ownerId the account of the list: names of other accounts' channels and flows aren't meant. */
 async function theOne(
   db: Database,
-  of: 'account' | 'channel',
-  idOrName: string,
-): Promise<{ id: string; accountId: string } | { issue: string }> {
-  const [found, ...others] = await withIdOrName(db, of, idOrName)
-  const name = of === 'account' ? 'Account' : 'Channel'
+  of: Named,
+  idOrName: string | undefined,
+  ownerId?: string,
+): Promise<Found | { issue: string } | undefined> {
+  if (idOrName === undefined) return undefined
+  const anywhere = await withIdOrName(db, of, idOrName)
+  const [found, ...others] = anywhere.filter(({ accountId }) => !ownerId || accountId === ownerId)
+  const name = `${of.charAt(0).toUpperCase()}${of.slice(1)}`
+  if (!found && anywhere.length > 0)
+    return { issue: `${name}: the account has no ${of} with this id or name.` }
   if (!found) return { issue: `${name}: no ${of} has this id or name.` }
   if (others.length === 0) return found
   const ids = [found, ...others].map(({ id }) => id).join(', ')

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
-import { namesOf } from '../../../db/accounts/names.ts'
-import { listSends } from '../../../db/sends/list.ts'
+import { listSends, maxLookedAt } from '../../../db/sends/list.ts'
+import { countSends } from '../../../db/sends/list-count.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../form-limit.ts'
@@ -9,20 +9,11 @@ import { allow } from '../people/allow.ts'
 import { fieldsOf } from '../support/form-fields.ts'
 import { cancelList } from './cancel-list.tsx'
 import { csvOf, streamOf } from './csv.ts'
-import {
-  isPrivate,
-  type ListInput,
-  listInputIn,
-  listLink,
-  momentOf,
-  queryOf,
-  readListForm,
-  withinADay,
-} from './list-form.ts'
+import { isPrivate, type ListInput, listInputIn, listLink, queryOf, readListForm } from './list-form.ts'
 import { ListPage } from './list-page.tsx'
-import { describeList } from './list-sentence.ts'
+import { describeList, sentenceOf } from './list-sentence.ts'
 import { replayList } from './replay-list.tsx'
-import { type ResolvedList, resolveList } from './resolve-list.ts'
+import { resolveList } from './resolve-list.ts'
 import { namesIn } from './sends-table.tsx'
 
 export const pageSize = 50
@@ -53,28 +44,30 @@ function handlers({ db, settings }: AdminRuntime) {
     c.html(<ListPage input={input} sentence={describeList(input)} issues={issues} />, status)
 
   return {
-    async list(c: Context<AdminEnv>, asked: ListInput) {
-      const input = withinADay(asked, new Date())
+    async list(c: Context<AdminEnv>, input: ListInput) {
       const read = readListForm(input)
       if ('issues' in read) return refuse(c, input, read.issues, 400)
       const resolved = await resolveList(db, read.form)
       if ('issues' in resolved) return refuse(c, input, resolved.issues, 404)
-      const query = queryOf(read.form, resolved.channelId, pageSize)
+      const query = queryOf(read.form, resolved, pageSize)
       const page = await listSends(db, resolved.accountId, query)
+      const total =
+        page.next || read.form.after
+          ? await countSends(db, resolved.accountId, query, maxLookedAt)
+          : { count: page.sends.length, isMore: false }
       const contacts = contactsFor(c.get('person'), settings)
-      const sentence = await sentenceOf(input, resolved)
-      const from = input === asked ? undefined : momentOf(input.acceptedFrom ?? '')
-      const shown = { page, names: await namesIn(db, page.sends), contacts }
-      return c.html(<ListPage {...{ input, sentence, from, list: shown }} />)
+      const sentence = await sentenceOf(db, input, resolved)
+      const shown = { page, total, names: await namesIn(db, page.sends), contacts }
+      return c.html(<ListPage {...{ input, sentence, list: shown }} />)
     },
 
     async csv(c: Context<AdminEnv>, asked: ListInput) {
       const now = new Date()
-      const read = readListForm(withinADay(asked, now))
+      const read = readListForm(asked)
       if ('issues' in read) throw new PageError(400, read.issues.join(' '))
       const resolved = await resolveList(db, read.form)
       if ('issues' in resolved) throw new PageError(404, resolved.issues.join(' '))
-      const { limit: _, ...query } = queryOf(read.form, resolved.channelId, 0)
+      const { limit: _, ...query } = queryOf(read.form, resolved, 0)
       const contacts = contactsFor(c.get('person'), settings)
       const rows = csvOf(db, { accountId: resolved.accountId, query, contacts })
       return c.body(await streamOf(rows), 200, {
@@ -83,11 +76,5 @@ function handlers({ db, settings }: AdminRuntime) {
         'Cache-Control': 'no-store',
       })
     },
-  }
-
-  async function sentenceOf(input: ListInput, { accountId, channelId }: ResolvedList) {
-    const ids = [accountId, channelId].filter((id) => id !== undefined)
-    const names = await namesOf(db, ids)
-    return describeList(input, { account: names.get(accountId ?? ''), channel: names.get(channelId ?? '') })
   }
 }

@@ -18,7 +18,8 @@ export function today({ db }: AdminRuntime): AdminApp {
   app.get('/', allow('support'), async (c) => {
     const query = queryOf(c.req.query())
     const now = new Date()
-    const [account, another] = query.account === undefined ? [] : await findAccounts(db, query.account)
+    const [account, another] =
+      query.account === undefined || !isStorable(query.account) ? [] : await findAccounts(db, query.account)
     if (query.account !== undefined && !account) throw new PageError(404, 'There is no such account.')
     if (another) throw new PageError(400, 'Several accounts have this name. Enter the id of one.')
     const set = account ? ({ of: 'account', id: account.accountId } as const) : ({ of: 'all' } as const)
@@ -65,7 +66,7 @@ export function today({ db }: AdminRuntime): AdminApp {
 function queryOf({ account, span, skip }: Record<string, string>): TodayQuery {
   const typed = account?.trim()
   return {
-    account: typed && isStorable(typed) ? typed : undefined,
+    account: typed || undefined,
     span: spanNames.find((name) => name === span) ?? 'day',
     skip: /^\d{1,6}$/.test(skip ?? '') ? Number(skip) : 0,
   }
