@@ -41,7 +41,8 @@ export function startWorker(
   const inFlight = new InFlight(flow)
   const faults = faultsOfShards([...runtime.shards, ...runtime.formerShards])
   const http = createHttpClient({
-    allowedPrivateNetworks: runtime.settings.ALLOWED_PRIVATE_NETWORKS,
+    allowedPrivateNetworks: runtime.settings.CLIENT_PRIVATE_NETWORKS,
+    givenBy: 'clients',
     requiresTls: true,
     nowMs: () => runtime.clock.nowMs(),
     maxConnections: runtime.settings.CALLBACK_CONCURRENCY,

@@ -11,6 +11,7 @@ export class CliError extends Error {}
 type OptionalSetting =
   | 'ALLOWED_PRIVATE_NETWORKS'
   | 'API_KEY_PEPPER'
+  | 'CLIENT_PRIVATE_NETWORKS'
   | 'CREDENTIALS_KEY'
   | 'CREDENTIALS_KEY_PREVIOUS'
   | 'PUBLIC_BASE_URL'

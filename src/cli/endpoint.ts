@@ -179,7 +179,7 @@ const asBody = ({ events, ...fields }: EndpointOptions) => ({
   ...(events && { events: events === 'all' ? null : events }),
 })
 
-const schemasOf = ({ setting }: CliContext) => endpointSchemas(setting('ALLOWED_PRIVATE_NETWORKS'))
+const schemasOf = ({ setting }: CliContext) => endpointSchemas(setting('CLIENT_PRIVATE_NETWORKS'))
 
 /** Waits for the first call by a worker. */
 async function testEndpoint({ db, actor }: CliContext, endpointId: string) {

@@ -14,7 +14,11 @@ export interface RunningDev {
   pid: number
   apiUrl: string
   environment: Record<
-    'DATABASE_URL' | 'CREDENTIALS_KEY' | 'API_KEY_PEPPER' | 'ALLOWED_PRIVATE_NETWORKS',
+    | 'DATABASE_URL'
+    | 'CREDENTIALS_KEY'
+    | 'API_KEY_PEPPER'
+    | 'ALLOWED_PRIVATE_NETWORKS'
+    | 'CLIENT_PRIVATE_NETWORKS',
     string
   >
   curl: string

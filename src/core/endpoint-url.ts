@@ -1,10 +1,12 @@
+import { clientPortIssue, isClientPort } from './client-port.ts'
 import { parseUrl } from './parse-url.ts'
-import { isInNetworks, literalAddress, type Network, unreachableAddress } from './public-address.ts'
+import { isAllowedPrivate, literalAddress, type Network, unreachableAddress } from './public-address.ts'
 
 const maxUrlLength = 2048
 
 /** Ends the issue of an address that is not public; the address is before it. */
-export const notPublic = 'is not a public address; to call it, allow its network by ALLOWED_PRIVATE_NETWORKS'
+export const notPublic =
+  'is not a public address; give a public one, or have its network allowed by CLIENT_PRIVATE_NETWORKS'
 
 /**
  * Why an endpoint's URL can't be used; undefined if it can. The address of a host name is checked at each connection, because it may
@@ -21,6 +23,7 @@ export function endpointUrlIssue(
   if (url.username || url.password)
     return 'must not contain a user name or password; calls are authenticated by their signature'
   if (url.hash) return 'must not contain a fragment, which is never sent'
+  if (!isClientPort(url.port)) return clientPortIssue
   const address = unreachableAddress(url, allowedPrivateNetworks)
   if (address) return `${address} ${notPublic}`
   return url.protocol === 'http:' ? plainIssue(url, allowedPrivateNetworks) : undefined
@@ -28,6 +31,6 @@ export function endpointUrlIssue(
 
 function plainIssue(url: URL, networks: readonly Network[]): string | undefined {
   const address = literalAddress(url.hostname)
-  const mayBePrivate = address === undefined ? networks.length > 0 : isInNetworks(address, networks)
-  return mayBePrivate ? undefined : 'has to be https; http is only for addresses in ALLOWED_PRIVATE_NETWORKS'
+  const mayBePrivate = address === undefined ? networks.length > 0 : isAllowedPrivate(address, networks)
+  return mayBePrivate ? undefined : 'has to be https; http is only for addresses in CLIENT_PRIVATE_NETWORKS'
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { base64Pattern, decodeBase64 } from './base64.ts'
 import { blanks } from './characters.ts'
+import { clientPortIssue, isClientPort } from './client-port.ts'
 import { besideOtherIssues, characters, optional, singleLine, string } from './fields.ts'
 import { type Message, mediaTypes, messageTypes } from './message.ts'
 import { parseUrl } from './parse-url.ts'
@@ -115,7 +116,7 @@ const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
       pattern: urlPattern,
       maxLength: maxUrlLength,
       description:
-        'The URL of the content, without user name and password. A host given as an IP address has to be a public one.',
+        'The URL of the content, without user name and password. A host given as an IP address has to be a public one, and a port 80, 443 or one from 1024 on.',
     })
 
 const media = (allowedPrivateNetworks: readonly Network[]) =>
@@ -212,6 +213,7 @@ export function urlIssue(value: string, allowedPrivateNetworks: readonly Network
   if (!url) return 'has to be a URL'
   const [authority = ''] = value.replace(/^https?:\/\//i, '').split(/[/?#]/)
   if (authority.includes('@')) return 'must not contain a user name or password'
+  if (!isClientPort(url.port)) return clientPortIssue
   if (unreachableAddress(url, allowedPrivateNetworks)) return 'contains an address that is not public'
   return undefined
 }

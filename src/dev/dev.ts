@@ -76,9 +76,12 @@ function announce(
   channels: EmulatedChannels,
 ): string {
   const { DATABASE_URL = '', CREDENTIALS_KEY = '', API_KEY_PEPPER = '' } = environment
-  const { ALLOWED_PRIVATE_NETWORKS = '' } = environment
+  const { ALLOWED_PRIVATE_NETWORKS = '', CLIENT_PRIVATE_NETWORKS = '' } = environment
   const curl = curlsFor(apiUrl, seed, channels)
-  const forCli = { DATABASE_URL, CREDENTIALS_KEY, API_KEY_PEPPER, ALLOWED_PRIVATE_NETWORKS }
+  const forCli = {
+    ...{ DATABASE_URL, CREDENTIALS_KEY, API_KEY_PEPPER },
+    ...{ ALLOWED_PRIVATE_NETWORKS, CLIENT_PRIVATE_NETWORKS },
+  }
   announceRunningDev({ pid: process.pid, apiUrl, environment: forCli, curl })
   return curl
 }

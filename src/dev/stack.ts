@@ -100,6 +100,7 @@ function stackEnvironment(
     PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
     METRICS_PORT: '0',
     ALLOWED_PRIVATE_NETWORKS: loopback,
+    CLIENT_PRIVATE_NETWORKS: loopback,
     CREDENTIALS_KEY: randomBytes(32).toString('base64'),
     API_KEY_PEPPER: randomBytes(32).toString('base64'),
     ...settings,

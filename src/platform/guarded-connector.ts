@@ -1,12 +1,15 @@
 import { promises as dns, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
-import { isInNetworks, isReachable, type Network } from '../core/public-address.ts'
+import { isClientPort } from '../core/client-port.ts'
+import { isAllowedPrivate, isReachable, type Network } from '../core/public-address.ts'
 import { passOverInterimAnswers } from './interim-answers.ts'
 
 export interface ConnectorOptions {
   /** Networks that may be reached in addition to public addresses. */
   allowedPrivateNetworks: readonly Network[]
+  /** Who gave the URLs. Clients' may use the ports of `isClientPort` only. Default: operators. */
+  givenBy?: 'operators' | 'clients'
   resolve?: (hostname: string) => Promise<LookupAddress[]>
   /** Whether http is for `allowedPrivateNetworks` only, so that nothing crosses the internet in plain text. */
   requiresTls?: boolean
@@ -16,6 +19,8 @@ export interface ConnectorOptions {
 
 /** The error code of a refused address. */
 export const addressNotAllowed = 'ADDRESS_NOT_ALLOWED'
+/** The error code of a refused port. */
+export const portNotAllowed = 'PORT_NOT_ALLOWED'
 
 const longestConnectMs = 5000
 
@@ -27,7 +32,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
   const { allowedPrivateNetworks: networks, requiresTls = false } = options
   const tls = connectorTo((address) => isReachable(address, networks), options)
   if (!requiresTls) return tls
-  const plain = connectorTo((address) => isInNetworks(address, networks), options)
+  const plain = connectorTo((address) => isAllowedPrivate(address, networks), options)
   return (target, callback) => (target.protocol === 'http:' ? plain : tls)(target, callback)
 }
 
@@ -36,6 +41,7 @@ function connectorTo(
   {
     resolve = (hostname) => dns.lookup(hostname, { all: true }),
     connectMs = longestConnectMs,
+    givenBy = 'operators',
   }: ConnectorOptions,
 ): buildConnector.connector {
   const refusal = (code = addressNotAllowed) => Object.assign(new Error(code), { code })
@@ -58,6 +64,9 @@ function connectorTo(
   const connect = buildConnector({ timeout: connectMs, allowH2: false, lookup })
 
   return (target, callback) => {
+    // A URL may have been accepted by a release that took any port.
+    if (givenBy === 'clients' && !isClientPort(target.port))
+      return queueMicrotask(() => callback(refusal(portNotAllowed), null))
     // Node.js doesn't call `lookup` for an IP address.
     if (isIP(target.hostname) !== 0 && !isAllowed(target.hostname))
       return queueMicrotask(() => callback(refusal(), null))

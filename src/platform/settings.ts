@@ -112,6 +112,7 @@ const environment = z.object({
   MEDIA_RETENTION_HOURS: whole(0, 876_000).default(24),
   PUBLIC_BASE_URL: url(['http:', 'https:'], 'https://messages.example.com').optional(),
   ALLOWED_PRIVATE_NETWORKS: networks.default([]),
+  CLIENT_PRIVATE_NETWORKS: networks.default([]),
   TRUST_PROXY: networks.default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })

@@ -19,6 +19,7 @@ let status = 503
 beforeAll(async () => {
   service = await startTestService({
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     CALLBACK_RETRY_DELAYS_SECONDS: '3600',
   })
   admin = await startTestAdmin(service)

@@ -33,7 +33,10 @@ let hook: WebhookReceiver
 let hookChannelId: string
 
 beforeAll(async () => {
-  service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+  })
   admin = await startTestAdmin(service, { SUPPORT_SHOW_CONTENT: 'true' })
   hook = await openWebhookReceiver()
   const { db } = service.runtime

@@ -35,7 +35,10 @@ let account: Account
 let other: Account
 
 beforeAll(async () => {
-  service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+  })
   admin = await startTestAdmin(service)
   account = await buildAccount(service)
   other = await buildAccount(service)

@@ -325,16 +325,25 @@ describe('mediaUrl', () => {
     await expectRefused({ mediaUrl: `http://${host}/latest/meta-data` }, 'message.media.mediaUrl')
   })
 
+  test.each([1, 21, 22, 25, 79, 81, 442, 444, 587, 1023])('port %i is refused', async (port) => {
+    await expectRefused({ mediaUrl: `http://example.com:${port}/x` }, 'message.media.mediaUrl')
+  })
+
+  test.each([80, 443, 1024, 8080, 65_535])('port %i is taken', async (port) => {
+    const mediaUrl = `http://example.com:${port}/x`
+    expect((await expectTaken({ mediaUrl })).media?.mediaUrl).toBe(mediaUrl)
+  })
+
   test('a private address is refused also if base64 is given', async () => {
     await expectRefused({ base64: 'QUJD', mediaUrl: 'http://127.0.0.1/' }, 'message.media.mediaUrl')
   })
 
-  describe('with ALLOWED_PRIVATE_NETWORKS', () => {
+  describe('with CLIENT_PRIVATE_NETWORKS', () => {
     let allowing: TestService
     let owner: Account
 
     beforeAll(async () => {
-      allowing = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8, 10.1.0.0/16,fd00::/64' })
+      allowing = await startTestService({ CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8, 10.1.0.0/16,fd00::/64' })
       owner = await buildAccount(allowing)
     })
     afterAll(() => allowing.stop())
@@ -350,6 +359,14 @@ describe('mediaUrl', () => {
     ])('http://%s is taken', async (host) => {
       const mediaUrl = `http://${host}/x`
       expect((await expectTaken({ mediaUrl }, allowing, owner)).media?.mediaUrl).toBe(mediaUrl)
+    })
+
+    test('with ALLOWED_PRIVATE_NETWORKS, which is for providers, all are still refused', async () => {
+      const forProviders = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+      const other = await buildAccount(forProviders)
+      const answer = await post(forProviders, other, media({ mediaUrl: 'http://127.0.0.1/x' }))
+      expectError(answer, 400, /^message\.media\.mediaUrl: contains an address that is not public/)
+      await forProviders.stop()
     })
 
     test.each(['10.2.0.1', '[::1]', '[fd00:0:0:1::1]', '169.254.169.254', '0.0.0.0'])(

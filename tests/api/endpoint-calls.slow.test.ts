@@ -20,6 +20,7 @@ import {
 
 const service = await serviceOfFile({
   ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+  CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
   CALLBACK_RETRY_DELAYS_SECONDS: '0',
 })
 let receiver: WebhookReceiver

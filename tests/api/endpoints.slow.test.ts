@@ -14,7 +14,10 @@ import { rawRequest } from '../support/raw-http.ts'
 import { serviceOfFile } from '../support/service.ts'
 import { newKey } from './keyed.ts'
 
-const service = await serviceOfFile({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+const service = await serviceOfFile({
+  ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+  CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+})
 const url = 'https://example.com/callbacks'
 
 async function buildManager(options: Parameters<typeof buildAccount>[1] = {}) {
@@ -39,7 +42,12 @@ async function created(body: object = { url }) {
   return endpoint as { endpointId: string; secret: string }
 }
 
-const cli = (...args: string[]) => runCliWith(service, { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' }, ...args)
+const cli = (...args: string[]) =>
+  runCliWith(
+    service,
+    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8' },
+    ...args,
+  )
 
 test('an endpoint is created with a secret that no other answer, and no log line, has', async () => {
   const { status, headers, body } = await create({ url, events: ['message.failed', 'message.failed'] })

@@ -22,7 +22,10 @@ import { buildPerson } from '../support/people.ts'
 import { finishedTimeline, serviceOfFile, testSuppressionKey } from '../support/service.ts'
 import { answer, openWebhookReceiver } from '../support/webhook-receiver.ts'
 
-const service = await serviceOfFile({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+const service = await serviceOfFile({
+  ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+  CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+})
 const { db } = service.runtime
 const rejected = '+15550100103'
 let account: Account
@@ -33,7 +36,7 @@ beforeAll(async () => {
 })
 
 const given = {
-  settings: { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' },
+  settings: { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8' },
   readSecret: () => Promise.resolve('a password, hidden as well'),
 }
 const run = (...args: string[]) => runCliGiven(service, given, ...args)

@@ -11,7 +11,10 @@ import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import { answer, openWebhookReceiver } from '../support/webhook-receiver.ts'
 
-const service = await serviceOfFile({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+const service = await serviceOfFile({
+  ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+  CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+})
 const { db } = service.runtime
 let account: Account
 

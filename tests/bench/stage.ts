@@ -183,6 +183,7 @@ function environmentOf(databaseUrl: string, redisUrl: string): Record<string, st
     PORT: '0',
     METRICS_PORT: '0',
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     NODE_ENV: 'production',
   }
 }

@@ -35,6 +35,7 @@ let account: Account
 beforeAll(async () => {
   service = await startTestService({
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     CALLBACK_RETRY_DELAYS_SECONDS: '0,0',
     CALLBACK_TIMEOUT_SECONDS: '3',
   })
@@ -249,7 +250,7 @@ describe('an endpoint', () => {
   })
 
   test('without TLS, at a public address, is not called', async () => {
-    const endpoint = await buildEndpoint(service, account.accountId, 'http://93.184.216.34:9/')
+    const endpoint = await buildEndpoint(service, account.accountId, 'http://93.184.216.34:8080/')
     await accept(service, account, textBody())
     const [callback] = await allFinished(endpoint)
     expect(callback?.tries).toMatchObject(

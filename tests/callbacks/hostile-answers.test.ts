@@ -66,6 +66,7 @@ beforeAll(async () => {
   receiver = await openWebhookReceiver()
   service = await startTestService({
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     CALLBACK_TIMEOUT_SECONDS: '2',
     // On a busy machine any call may end by its time limit.
     CALLBACK_RETRY_DELAYS_SECONDS: '0,0,0,0,0,0,0,0,0',

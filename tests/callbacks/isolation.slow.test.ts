@@ -31,6 +31,7 @@ beforeAll(async () => {
   receiver = await openWebhookReceiver()
   service = await startTestService({
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     CALLBACK_CONCURRENCY: String(concurrency),
     CALLBACK_TIMEOUT_SECONDS: '25',
     CALLBACK_RETRY_DELAYS_SECONDS: '1,60',
@@ -68,7 +69,11 @@ const startWorker = async (name: string, endpointClaimMs = 50) => {
 /** Its workers have two slots, one of them for endpoints in slow start. */
 async function openNarrow(): Promise<TestService> {
   const narrow = await startTestService(
-    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
+    {
+      ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+      CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+      CALLBACK_CONCURRENCY: '2',
+    },
     service.stores,
   )
   onTestFinished(() => narrow.stop())
@@ -222,7 +227,11 @@ test('an endpoint has left slow start with its first 2xx, although others take t
 })
 
 test('a worker without a free slot leaves its endpoints to others', async () => {
-  const settings = { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' }
+  const settings = {
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CALLBACK_CONCURRENCY: '2',
+  }
   const narrow = await startTestService(settings, service.stores)
   onTestFinished(() => narrow.stop())
   const times = { ...soonReconciled, endpointClaimMs: 50 }
@@ -247,7 +256,11 @@ test('a worker without a free slot leaves its endpoints to others', async () => 
 
 test('an endpoint that waited long for a slot is called as it is by then: with its new secret, or not if it is disabled', async () => {
   const narrow = await startTestService(
-    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
+    {
+      ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+      CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+      CALLBACK_CONCURRENCY: '2',
+    },
     service.stores,
   )
   const endpointClaimMs = 50

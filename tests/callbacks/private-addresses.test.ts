@@ -53,7 +53,7 @@ test.each([
 test.each([
   ['an address', 'http://127.0.0.1', []],
   ['a name', 'http://example.com', ['127.0.0.1']],
-])('without TLS, %s in ALLOWED_PRIVATE_NETWORKS is connected to', async (_, origin, addresses) => {
+])('without TLS, %s in CLIENT_PRIVATE_NETWORKS is connected to', async (_, origin, addresses) => {
   const before = connections
   expect(await call(`${origin}:${port}/`, addresses)).toMatchObject({ kind: 'maybe_sent' })
   expect(connections).toBe(before + 1)

@@ -16,6 +16,7 @@ let account: Account
 beforeAll(async () => {
   service = await startTestService({
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     CALLBACK_RETRY_DELAYS_SECONDS: '1,1,1',
   })
   account = await buildAccount(service)

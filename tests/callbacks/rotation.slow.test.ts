@@ -23,7 +23,10 @@ let account: Account
 
 beforeAll(async () => {
   receiver = await openWebhookReceiver()
-  service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+  })
   account = await buildAccount(service)
   await service.startWorker('rotating', { times: { endpointClaimMs } })
 })

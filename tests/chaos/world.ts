@@ -127,6 +127,7 @@ function environmentOf(databaseUrl: string, redisUrl: string, options: WorldOpti
     METRICS_PORT: '0',
     RATE_LIMIT_POINTS: '1000000',
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     RETRY_DELAYS_SECONDS: retryDelaysSeconds.join(','),
     CALLBACK_RETRY_DELAYS_SECONDS: callbackDelaysSeconds.join(','),
     WORKER_CONCURRENCY: String(options.slotsPerWorker),

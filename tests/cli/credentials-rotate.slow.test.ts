@@ -26,7 +26,11 @@ const [oldKey, newKey, lostKey] = [randomBytes(32), randomBytes(32), randomBytes
 const onlyOld = { CREDENTIALS_KEY: oldKey.toString('base64') }
 const onlyNew = { CREDENTIALS_KEY: newKey.toString('base64') }
 const both = { ...onlyNew, CREDENTIALS_KEY_PREVIOUS: oldKey.toString('base64') }
-const reachable = { PUBLIC_BASE_URL: 'http://127.0.0.1:1', ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' }
+const reachable = {
+  PUBLIC_BASE_URL: 'http://127.0.0.1:1',
+  ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+  CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+}
 
 let service: TestService
 let receiver: WebhookReceiver

@@ -23,6 +23,7 @@ beforeAll(async () => {
   receiver = await openWebhookReceiver()
   service = await startTestService({
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     CALLBACK_RETRY_DELAYS_SECONDS: '0',
   })
 })
@@ -37,7 +38,7 @@ beforeEach(async () => {
 async function cli(...args: string[]) {
   const { status, stdout, stderr } = await runCliWith(
     service,
-    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' },
+    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8' },
     ...args,
   )
   return { status, stderr, answer: stdout === '' ? undefined : JSON.parse(stdout) }

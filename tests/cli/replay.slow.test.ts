@@ -46,6 +46,7 @@ beforeAll(async () => {
   receiver = await openWebhookReceiver()
   service = await startTestService({
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     RETRY_DELAYS_SECONDS: '1000,2000',
   })
   account = await buildAccount(service)

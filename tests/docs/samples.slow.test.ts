@@ -31,7 +31,10 @@ let service: TestService
 let account: Account
 
 beforeAll(async () => {
-  service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+  })
 })
 beforeAll(async () => {
   account = await buildAccount(service)

@@ -30,6 +30,7 @@ const hostileField = `field-${content}`
 
 const service = await serviceOfFile({
   ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+  CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
   PUBLIC_BASE_URL: 'http://127.0.0.1:1',
 })
 const account = await buildAccount(service)

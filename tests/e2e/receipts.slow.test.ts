@@ -32,6 +32,7 @@ beforeAll(async () => {
     PORT: port,
     PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     RETRY_DELAYS_SECONDS: '3600,3600',
   })
   owner = await buildAccount(service)
@@ -246,7 +247,13 @@ describe('a provider takes the message and hangs up, then reports', () => {
 
 describe('receipts fetch', () => {
   const fetchReceipts = (...args: string[]) =>
-    runCliWith(service, { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' }, 'receipts', 'fetch', ...args)
+    runCliWith(
+      service,
+      { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8' },
+      'receipts',
+      'fetch',
+      ...args,
+    )
 
   test('asks Twilio for sends whose delivery is unknown, and can be repeated', async () => {
     const { statusCallback: _, ...config } = emulators.twilio.config as { statusCallback?: boolean }
@@ -303,7 +310,10 @@ describe('receipts fetch', () => {
 })
 
 test('a worker without PUBLIC_BASE_URL makes no call by a channel whose receipts need it', async () => {
-  const other = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  const other = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+  })
   onTestFinished(() => other.stop())
   const account = await buildAccount(other)
   const channelId = await buildProviderChannel(other, account.accountId, 'twilio', emulators.twilio.config)

@@ -21,6 +21,7 @@ beforeAll(async () => {
     PORT: String(port),
     PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     // Media would go with its send's end, if it weren't for the links to it.
     MEDIA_RETENTION_HOURS: '0',
   })

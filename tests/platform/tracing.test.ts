@@ -38,7 +38,10 @@ let hook: string
 
 beforeAll(async () => {
   receiver = await openWebhookReceiver()
-  service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+  })
   account = await buildAccount(service)
   hook = await buildWebhookChannel(service, account.accountId, receiver.at(answer(200)), 'resend')
   await service.startWorker('one')

@@ -76,6 +76,7 @@ function testEnvironment({ databaseUrl, redisUrl }: Stores): Record<string, stri
     METRICS_PORT: '0',
     ADMIN_PORT: '0',
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     RETRY_DELAYS_SECONDS: '0,0,0',
     LOG_LEVEL: 'info',
   }

@@ -79,6 +79,9 @@ export interface TestService {
   stop(): Promise<void>
 }
 
+/** With other settings a service is used once. */
+const usualSettings = ['ALLOWED_PRIVATE_NETWORKS', 'CLIENT_PRIVATE_NETWORKS']
+
 const idle = new IdleServices<TestService>()
 /** Stores of services that were stopped: to create new ones takes longer than to empty these. */
 const idleStores: Stores[] = []
@@ -96,7 +99,7 @@ export async function startTestService(
   stores?: Stores,
   timeouts = production,
 ): Promise<TestService> {
-  const isUsual = Object.keys(settings).every((name) => name === 'ALLOWED_PRIVATE_NETWORKS')
+  const isUsual = Object.keys(settings).every((name) => usualSettings.includes(name))
   if (stores || timeouts !== production || !isUsual) {
     return stores ? await startOwn(settings, stores, timeouts) : await startOnIdleStores(settings, timeouts)
   }

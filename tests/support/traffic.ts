@@ -15,7 +15,7 @@ interface Test {
   onTestFinished(stop: () => Promise<void>): void
 }
 
-const loopback = { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' }
+const loopback = { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8' }
 
 export type Traffic = Awaited<ReturnType<typeof startTraffic>>
 

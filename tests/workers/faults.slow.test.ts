@@ -17,7 +17,10 @@ const unavailable = (mediaUrl: string) => ({ type: 'media', media: { mediaType: 
 test('a new channel sends its mails first, though many before them have media that hang', async (context) => {
   const emulator = await openSmtpEmulator()
   const media = await openWebhookReceiver()
-  const service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  const service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+  })
   context.onTestFinished(async () => {
     await service.stop()
     await emulator.stop()
@@ -46,6 +49,7 @@ test('mails to full mailboxes and media that cannot be fetched, retried again an
   const media = await openWebhookReceiver()
   const service = await startTestService({
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     // All media are fetched at once: one that had to wait would not be called.
     WORKER_CONCURRENCY: '100',
     RETRY_DELAYS_SECONDS: Array.from({ length: 60 }, () => 1).join(),

@@ -16,6 +16,7 @@ test("media of one account that hang delay nobody else's mails, with media or wi
     WORKER_CONCURRENCY: String(slots),
     PROVIDER_TIMEOUT_SECONDS: '25',
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
   })
   context.onTestFinished(async () => {
     await files.stop()

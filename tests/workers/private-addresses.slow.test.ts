@@ -92,9 +92,12 @@ beforeAll(async () => {
   receiver = await openWebhookReceiver()
   emulators = await startEmulators()
   service = await startTestService()
-  allowing = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '0.0.0.0/0,::/0' }, service.stores)
+  allowing = await startTestService({ CLIENT_PRIVATE_NETWORKS: '0.0.0.0/0,::/0' }, service.stores)
   account = await buildAccount(service)
-  open = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  open = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+  })
   openAccount = await buildAccount(open)
   await Promise.all([service.startWorker(), open.startWorker()])
 })
@@ -186,11 +189,19 @@ describe('a mediaUrl', () => {
     expect(connectedTo()).toEqual([])
   })
 
-  test.each([...writtenHosts, ...privateNames])(
+  test.each([...writtenHosts.filter((host) => !host.includes('169.254')), ...privateNames])(
     'is not fetched from an address that is not public, although it was accepted: %s',
     async (host) => {
       expectRefused(await mailWith(urlTo(host)))
       expect(connectedTo()).toEqual([])
+    },
+  )
+
+  test.each(['169.254.169.254', '[::ffff:169.254.169.254]', '[64:ff9b::a9fe:a9fe]', '168.63.129.16'])(
+    'with the metadata of a cloud is a 400, whatever networks are allowed: %s',
+    async (host) => {
+      const { status, body } = await post(allowing, account, mediaOf(urlTo(host)))
+      expect([status, body.message]).toEqual([400, expect.stringMatching(/contains an address that is not/)])
     },
   )
 
@@ -213,9 +224,9 @@ describe('a mediaUrl', () => {
     const { config } = emulators.webhook
     const { accountId, apiKey } = openAccount
     const channelId = await buildProviderChannel(open, accountId, 'webhook', config)
-    const requestId = await accept(open, { apiKey, channelId }, mediaOf('http://both.test:1/'))
+    const requestId = await accept(open, { apiKey, channelId }, mediaOf('http://both.test:1024/'))
     expect((await finishedTimeline(open, requestId, apiKey)).status).toBe('sent')
-    expect(connects.attempts.filter(({ port }) => port === 1)).toEqual([])
+    expect(connects.attempts.filter(({ port }) => port === 1024)).toEqual([])
   })
 })
 

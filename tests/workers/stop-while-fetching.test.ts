@@ -11,6 +11,7 @@ test('a worker that stops puts off the sends whose media is being fetched; the n
   const files = await openWebhookReceiver()
   const service = await startTestService({
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
     // Longer than the test: the worker must not wait for the fetch.
     PROVIDER_TIMEOUT_SECONDS: '25',
   })

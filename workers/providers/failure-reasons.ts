@@ -1,4 +1,8 @@
-import { addressNotAllowed } from '../../src/platform/guarded-connector.ts'
+import {
+  addressNotAllowed,
+  type ConnectorOptions,
+  portNotAllowed,
+} from '../../src/platform/guarded-connector.ts'
 import { protocolSwitched } from '../../src/platform/interim-answers.ts'
 
 /** Of one answer. */
@@ -6,6 +10,7 @@ export const maxAnswerBytes = 64 * 1024
 
 const reasons: Record<string, string> = {
   [addressNotAllowed]: 'the address is not public (an operator may allow it: ALLOWED_PRIVATE_NETWORKS)',
+  [portNotAllowed]: 'the port is not 80, 443 or one from 1024 on',
   ENOTFOUND: 'the host name does not exist',
   EAI_AGAIN: 'the host name could not be looked up',
   ECONNREFUSED: 'the connection was refused',
@@ -21,9 +26,17 @@ const reasons: Record<string, string> = {
 }
 const isNoTls = /^(EPROTO|ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|UNABLE_TO_|DEPTH_ZERO_)/
 
+/** Alike for a client, who could otherwise learn which names the operator's network knows. */
+const hiddenFromClients = [addressNotAllowed, 'ENOTFOUND', 'EAI_AGAIN']
+const noPublicAddress = 'the address is not public, or cannot be found'
+
 /** The reason of a failed call. It never contains the URL or text of the server. */
-export function describeFailure(error: Error & { code?: string }): string {
+export function describeFailure(
+  error: Error & { code?: string },
+  { givenBy = 'operators' }: Pick<ConnectorOptions, 'givenBy'> = {},
+): string {
   const { name, code = name } = error
+  if (givenBy === 'clients' && hiddenFromClients.includes(code)) return noPublicAddress
   const reason = reasons[code] ?? reasons[name]
   if (reason) return reason
   if (isNoTls.test(code)) return `no TLS connection (${code})`

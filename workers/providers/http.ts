@@ -82,7 +82,7 @@ export const userAgent = `outbound-messaging-api/${version}`
  * number. It follows no redirects, and connects only to allowed addresses.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { nowMs = Date.now, maxConnections = null } = options
+  const { nowMs = Date.now, maxConnections = null, givenBy = 'operators' } = options
   const agent = new Agent({
     connect: guardedConnector(options),
     // undici opens another one for a call that begins in the moment in which a connection becomes free.
@@ -96,7 +96,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     bodyTimeout: 0,
   })
   return {
-    post: (request, signal, moved = () => {}) => exchange(agent, request, signal, { moved, nowMs }),
+    post: (request, signal, moved = () => {}) => exchange(agent, request, signal, { moved, nowMs, givenBy }),
     connections() {
       const origins = Object.values(agent.stats).map(({ running, connected }) => ({
         inUse: running,
@@ -117,6 +117,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 interface Watch {
   moved: Moved
   nowMs: () => number
+  givenBy: NonNullable<HttpClientOptions['givenBy']>
 }
 
 /**
@@ -124,7 +125,8 @@ interface Watch {
  * socket, or just before that if there are several buffers. So a call that fails before it was not sent, and one that fails
  * after it may have been. (The socket's `bytesWritten` is no better: it also counts bytes that the kernel refused.)
  */
-function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, { moved, nowMs }: Watch) {
+function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, watch: Watch) {
+  const { moved, nowMs, givenBy } = watch
   const url = new URL(request.url)
   return new Promise<HttpResult>((resolve) => {
     let call: Dispatcher.DispatchController | undefined
@@ -176,7 +178,7 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, { mov
           answer(true)
         },
         onResponseError(_controller, error: Error & { code?: string }) {
-          fail(describeFailure(error), error.code === addressNotAllowed)
+          fail(describeFailure(error, { givenBy }), error.code === addressNotAllowed)
         },
       },
     )

@@ -36,7 +36,7 @@ export function openProviders(
   const allowedPrivateNetworks = settings.ALLOWED_PRIVATE_NETWORKS
   const maxConnections = settings.WORKER_CONCURRENCY
   const http = traceHttp(createHttpClient({ allowedPrivateNetworks, nowMs, maxConnections }))
-  const media = createMediaFetcher({ allowedPrivateNetworks })
+  const media = createMediaFetcher({ allowedPrivateNetworks: settings.CLIENT_PRIVATE_NETWORKS })
   metrics.beforeScrape.push(() => {
     const { inUse, idle, toOneOrigin } = http.connections()
     metrics.providerConnections.set({ state: 'in_use' }, inUse)

@@ -4,6 +4,7 @@ import {
   addressNotAllowed,
   type ConnectorOptions,
   guardedConnector,
+  portNotAllowed,
 } from '../../src/platform/guarded-connector.ts'
 import type { Reservation } from '../../src/platform/memory-budget.ts'
 import { NotAcquired } from '../../src/platform/semaphore.ts'
@@ -42,12 +43,14 @@ export interface MediaFetcher {
 
 const longestIdleMs = 10_000
 
+const byClients = { givenBy: 'clients' } as const
+
 const firstBytes = 64 * 1024
 
 /** Fetches media for providers that take no links: only from allowed addresses, and without following redirects. */
-export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
+export function createMediaFetcher(options: Omit<ConnectorOptions, 'givenBy'>): MediaFetcher {
   const agent = new Agent({
-    connect: guardedConnector(options),
+    connect: guardedConnector({ ...options, ...byClients }),
     pipelining: 1,
     // Checked with each piece, so that longer media never fills the memory.
     maxResponseSize: maxMediaBytes,
@@ -181,10 +184,11 @@ function answerReader(
   }
 }
 
-const refusedCodes = [addressNotAllowed, 'UND_ERR_HEADERS_OVERFLOW']
+/** A name that doesn't exist is refused like a private address, so that clients can't tell them apart. */
+const refusedCodes = [addressNotAllowed, portNotAllowed, 'ENOTFOUND', 'UND_ERR_HEADERS_OVERFLOW']
 
 function failureOf(error: Error & { code?: string }): FetchedMedia {
   if (error.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return tooLarge
   const isForGood = error.name === 'HTTPParserError' || refusedCodes.includes(error.code ?? '')
-  return { kind: isForGood ? 'refused' : 'failed', reason: `no media: ${describeFailure(error)}` }
+  return { kind: isForGood ? 'refused' : 'failed', reason: `no media: ${describeFailure(error, byClients)}` }
 }

@@ -17,10 +17,10 @@ export interface BodySteps {
 
 /** Creates the steps. They share what limits large bodies. */
 export function bodySteps(
-  settings: Pick<Settings, 'MAX_BODY_BYTES' | 'ALLOWED_PRIVATE_NETWORKS'>,
+  settings: Pick<Settings, 'MAX_BODY_BYTES' | 'CLIENT_PRIVATE_NETWORKS'>,
   timeouts: ClientTimeouts,
 ): BodySteps {
-  const { MAX_BODY_BYTES: maxBytes, ALLOWED_PRIVATE_NETWORKS: allowedPrivateNetworks } = settings
+  const { MAX_BODY_BYTES: maxBytes, CLIENT_PRIVATE_NETWORKS: allowedPrivateNetworks } = settings
   const schemas = sendRequestSchemas(allowedPrivateNetworks)
   const large = openLargeBodies(settings, timeouts)
   return {

@@ -21,7 +21,7 @@ export function createEndpoint(
   steps: EndpointSteps,
   { findEarlier, answerRepeat }: Pick<SendSteps, 'findEarlier' | 'answerRepeat'>,
 ) {
-  const { create: schema } = endpointSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
+  const { create: schema } = endpointSchemas(settings.CLIENT_PRIVATE_NETWORKS)
 
   /** Without the secret, which is in one answer only. */
   const repeat = (c: Context<ApiEnv>, earlier: EarlierSend, isCounted: boolean) => {

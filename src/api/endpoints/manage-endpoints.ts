@@ -21,7 +21,7 @@ import { type EndpointSteps, endpointNotFound } from './steps.ts'
 /** Changes, enables, disables and deletes endpoints (docs/reference/api.md#endpoints). */
 export function manageEndpoints({ db, settings }: Runtime, steps: EndpointSteps, wake: EndpointWaker) {
   const { withConnection, limiter, readBody, find, pagesOf, rowOf } = steps
-  const { update: schema } = endpointSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
+  const { update: schema } = endpointSchemas(settings.CLIENT_PRIVATE_NETWORKS)
 
   /** @param isThere whether it was still there when it was to be changed. */
   const answerChanged = async (c: Context<ApiEnv>, id: string, isThere: boolean) => {

@@ -17,7 +17,7 @@ import { callbackSchemas, webhooks } from './webhooks.ts'
 
 export type DocumentSettings = Pick<
   Settings,
-  | 'ALLOWED_PRIVATE_NETWORKS'
+  | 'CLIENT_PRIVATE_NETWORKS'
   | 'MAX_BODY_BYTES'
   | 'PUBLIC_BASE_URL'
   | 'RATE_LIMIT_POINTS'
@@ -57,7 +57,7 @@ export function openApiDocument(settings: DocumentSettings) {
       },
       headers,
       schemas: {
-        ...bodySchemas(settings.ALLOWED_PRIVATE_NETWORKS),
+        ...bodySchemas(settings.CLIENT_PRIVATE_NETWORKS),
         Accepted: accepted,
         ...timelineSchemas(),
         WebhookReceipt: inputSchema(webhookReceipt),

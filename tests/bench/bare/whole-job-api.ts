@@ -13,7 +13,7 @@ import { readSettings } from '../../../src/platform/settings.ts'
 const settings = readSettings()
 const redis = new Redis(String(environmentVariables.REDIS_URL), { maxRetriesPerRequest: 1 })
 const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix })
-const { channelInBody } = sendRequestSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
+const { channelInBody } = sendRequestSchemas(settings.CLIENT_PRIVATE_NETWORKS)
 
 const app = new Hono()
 app.post('/v1/messages', zValidator('json', channelInBody), async (c) => {

@@ -23,7 +23,7 @@ const log = pino()
 const pool = connectPool(settings)
 const redis = new Redis(String(environmentVariables.REDIS_URL), { maxRetriesPerRequest: 1 })
 const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix })
-const { channelInBody } = sendRequestSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
+const { channelInBody } = sendRequestSchemas(settings.CLIENT_PRIVATE_NETWORKS)
 const limiters = new Map<string, RateLimiterRedis>()
 
 const app = express()

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { isInNetworks, isReachable, literalAddress, parseNetwork } from '../../../src/core/public-address.ts'
+import {
+  isInNetworks,
+  isReachable,
+  literalAddress,
+  parseNetwork,
+  unreachableAddress,
+} from '../../../src/core/public-address.ts'
 
 describe('without networks that are allowed', () => {
   test.each([
@@ -18,6 +24,9 @@ describe('without networks that are allowed', () => {
     '2606:2800:220:1:248:1893:25c8:1946',
     '2a00:1450:4001:81b::200e',
     '::ffff:93.184.216.34',
+    '64:ff9b::93.184.216.34',
+    '64:ff9b::5db8:d822',
+    '64:ff9b:1::93.184.216.34',
   ])('%s may be reached', (address) => {
     expect(isReachable(address, [])).toBe(true)
   })
@@ -56,7 +65,11 @@ describe('without networks that are allowed', () => {
     ['::ffff:0:10.0.0.1', 'IPv4 translated'],
     ['64:ff9b::10.0.0.1', 'NAT64'],
     ['64:ff9b::7f00:1', 'NAT64'],
+    ['64:ff9b::a83f:8110', "NAT64 of a cloud's metadata"],
     ['64:ff9b:1::7f00:1', 'NAT64, local'],
+    ['64:ff9b:1:a00:0:100::1', 'NAT64, local, with the IPv4 address elsewhere'],
+    ['168.63.129.16', 'cloud metadata'],
+    ['::ffff:168.63.129.16', 'cloud metadata'],
     ['100::1', 'discard'],
     ['2001::1', 'Teredo'],
     ['2001:db8::1', 'documentation'],
@@ -103,6 +116,32 @@ describe('networks that are allowed', () => {
     'fe80::1',
   ])('%s still may not', (address) => {
     expect(isReachable(address, networks)).toBe(false)
+  })
+
+  test('an address by NAT64 is allowed as the IPv4 address in it, and by no network of NAT64', () => {
+    const allows = (...cidrs: string[]) => isReachable('64:ff9b::10.1.2.3', cidrs.map(parseNetwork))
+    expect(allows('10.1.2.0/24')).toBe(true)
+    expect(allows('64:ff9b::/96', '::/0')).toBe(false)
+  })
+
+  test.each([
+    '169.254.169.254',
+    '64:ff9b::169.254.169.254',
+    '::ffff:169.254.169.254',
+    '169.254.170.2',
+    '100.100.100.200',
+    '168.63.129.16',
+    '192.0.0.192',
+    'fd00:ec2::254',
+    'fd00:ec2::23',
+    'fd20:ce::254',
+  ])("a cloud's metadata is reached by no network: %s", (address) => {
+    const widest = ['0.0.0.0/0', '::/0', '100.64.0.0/10', 'fd00::/8', '169.254.169.254/32']
+    expect(isReachable(address, widest.map(parseNetwork))).toBe(false)
+  })
+
+  test('the host of a URL by NAT64 is named by its IPv4 address, so that nobody allows the prefix', () => {
+    expect(unreachableAddress(new URL('https://[64:ff9b::a01:203]/'), [])).toBe('10.1.2.3')
   })
 
   test('allowing all of IPv4 does not allow IPv6, nor the other way round', () => {

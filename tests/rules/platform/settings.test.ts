@@ -50,6 +50,7 @@ describe('the default of', () => {
     ['RETENTION_DAYS', 90],
     ['MEDIA_RETENTION_HOURS', 24],
     ['ALLOWED_PRIVATE_NETWORKS', []],
+    ['CLIENT_PRIVATE_NETWORKS', []],
     ['TRUST_PROXY', []],
     ['LOG_LEVEL', 'info'],
   ])('%s is %j, and an empty value counts as unset', (name, value) => {

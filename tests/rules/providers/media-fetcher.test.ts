@@ -212,8 +212,8 @@ test.each<[string, Behaviour]>([
 })
 
 test.each<[string, string, Partial<ConnectorOptions>]>([
-  ['a refused connection', 'http://127.0.0.1:1/', {}],
-  ['a name without addresses', 'http://e.test/', { resolve: async () => [] }],
+  ['a refused connection', 'http://127.0.0.1:1024/', {}],
+  ['a name that can’t be looked up now', 'http://e.test/', { resolve: failing('EAI_AGAIN') }],
   [
     'a name that is looked up for ever',
     'http://e.test/',
@@ -224,6 +224,11 @@ test.each<[string, string, Partial<ConnectorOptions>]>([
   expect(fetched.kind).toBe('failed')
   expectSooner(span, 300 + timeToHeedMs)
 })
+
+/** Looks up as a resolver that answers with this error. */
+function failing(code: string) {
+  return () => Promise.reject(Object.assign(new Error(code), { code }))
+}
 
 test('a fetch given up while it connects is not made when the connection comes', async () => {
   let calls = 0
@@ -359,7 +364,7 @@ test('a fetch that is over before it began opens no connection', async () => {
 describe('an address that is not public', () => {
   const refused = {
     kind: 'refused',
-    reason: expect.stringMatching(/address is not public.*ALLOWED_PRIVATE_NETWORKS/),
+    reason: expect.stringMatching(/: the address is not public, or cannot be found$/),
   }
   const media = serve(Buffer.from('x'))
   /** Of these tests alone: a connection of an earlier test may still be on its way to the other one. */
@@ -402,6 +407,35 @@ describe('an address that is not public', () => {
     const options = { allowedPrivateNetworks: [], ...resolveTo(...addresses) }
     expect((await get(at('e.test'), options)).fetched).toEqual(refused)
     expect(inside.connections).toBe(before)
+  })
+
+  test.each<[string, string, Partial<ConnectorOptions>]>([
+    ['an address', 'http://10.0.0.1:8080/', {}],
+    ['a private name', 'http://e.test/', resolveTo('10.0.0.1')],
+    ['a name of loopback', 'http://e.test/', resolveTo('127.0.0.1')],
+    ['a name without addresses', 'http://e.test/', resolveTo()],
+    ['a name that does not exist', 'http://e.test/', { resolve: failing('ENOTFOUND') }],
+  ])('a client can’t tell from others that are refused: %s', async (_, url, options) => {
+    expect((await get(url, { allowedPrivateNetworks: [], ...options })).fetched).toEqual({
+      kind: 'refused',
+      reason: 'no media: the address is not public, or cannot be found',
+    })
+  })
+
+  test('nor from a name that can’t be looked up now, by the reason', async () => {
+    const fetched = await get('http://e.test/', { resolve: failing('EAI_AGAIN') })
+    expect(fetched.fetched).toEqual({
+      kind: 'failed',
+      reason: 'no media: the address is not public, or cannot be found',
+    })
+  })
+
+  test('a port below 1024 other than 80 and 443 is not connected to, although it was accepted', async () => {
+    const fetched = await get('http://127.0.0.1:25/')
+    expect(fetched.fetched).toEqual({
+      kind: 'refused',
+      reason: 'no media: the port is not 80, 443 or one from 1024 on',
+    })
   })
 
   test.each(['127.0.0.1', '127.1', '0x7f000001', '2130706433', '[::ffff:127.0.0.1]'])(

@@ -82,7 +82,11 @@ async function startSending(context: TestContext, stores: { databaseUrl: string;
 
 test('over a Cluster of three masters, lanes keep their order, limits are exact, and board and metrics show each shard', async (context) => {
   const { servers, stores } = await startCluster(context, { withReplicas: false })
-  const settings = { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', REDIS_URL: stores.redisUrl }
+  const settings = {
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
+    REDIS_URL: stores.redisUrl,
+  }
   await expectTheSameOverShards(context, stores, settings)
   for (let master = 0; master < shardCount; master++)
     expect(await servers.ask(master, (redis) => redis.dbsize()), `keys of master ${master}`).toBeGreaterThan(

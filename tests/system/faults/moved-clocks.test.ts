@@ -68,6 +68,7 @@ async function start(kind: keyof typeof entries, aheadMs: number, settings: Reco
       PORT: '0',
       METRICS_PORT: '0',
       ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+      CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8',
       PUBLIC_BASE_URL: right.url,
       RETRY_DELAYS_SECONDS: '1,1,1',
       ...settings,

@@ -29,7 +29,7 @@ export type LargeBodies = ReturnType<typeof openLargeBodies>
  * memory budgets, and are parsed in a thread.
  */
 export function openLargeBodies(
-  settings: Pick<Settings, 'MAX_BODY_BYTES' | 'ALLOWED_PRIVATE_NETWORKS'>,
+  settings: Pick<Settings, 'MAX_BODY_BYTES' | 'CLIENT_PRIVATE_NETWORKS'>,
   { queuedMs }: ClientTimeouts,
 ) {
   const budget = (bytes: number) =>
@@ -37,7 +37,7 @@ export function openLargeBodies(
   const received = budget(receivedBytes)
   const processed = budget(processedBytes)
   const parserOptions: ParserOptions = {
-    allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS.map(([base, bits]) => `${base}/${bits}`),
+    allowedPrivateNetworks: settings.CLIENT_PRIVATE_NETWORKS.map(([base, bits]) => `${base}/${bits}`),
   }
   const thread = new Thread<ParserInput, Parsed>(threadFile(), {
     workerData: parserOptions,
