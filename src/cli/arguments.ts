@@ -4,7 +4,7 @@ import { accountExists, type RateLimit } from '../../db/accounts/accounts.ts'
 import type { Database } from '../../db/client.ts'
 import { type Permission, permissions } from '../core/api-key.ts'
 import { isLongerThan, isStorable } from '../core/characters.ts'
-import { anyContact, type Contact, parseContact } from '../core/contact.ts'
+import { type Contact, contactIssue, parseContact, parseStoredContact } from '../core/contact.ts'
 import { describeIssue, joinIssues } from '../core/issues.ts'
 import { longestOperatorReason, operatorReason } from '../core/own-reasons.ts'
 import { durationMs, parsePastMoment, pastMomentWanted } from '../core/past-moment.ts'
@@ -141,11 +141,19 @@ export const json =
     }
   }
 
-export function contact(text: string): Pick<Contact, 'type' | 'value'> {
-  const parsed = parseContact(text)
-  if (!parsed) throw new InvalidArgumentError(`Use ${anyContact}.`)
-  return parsed
-}
+const contactBy =
+  (parse: typeof parseContact) =>
+  (text: string): Pick<Contact, 'type' | 'value'> => {
+    const parsed = parse(text)
+    if (!parsed) throw new InvalidArgumentError(`It ${contactIssue(text)}.`)
+    return parsed
+  }
+
+/** A contact to send to or to suppress. */
+export const contact = contactBy(parseContact)
+
+/** A contact to look for: also a number that only earlier releases took. */
+export const storedContact = contactBy(parseStoredContact)
 
 /** A template's name, within the limits of `template.name` in a send (docs/reference/api.md#body). */
 export function templateName(text: string): string {

@@ -4,7 +4,7 @@ import { eraseContactWholly } from '../../db/upkeep/erase-wholly.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
 import { suppressionKey } from '../core/suppression.ts'
 import type { Answerer } from './answer.ts'
-import { contact, existingAccount } from './arguments.ts'
+import { existingAccount, storedContact } from './arguments.ts'
 
 interface EraseOptions {
   account: string
@@ -21,7 +21,7 @@ export function contactCommands(program: Command, answer: Answerer): void {
       'remove content and contact from its finished sends; their timelines stay, with these fields redacted',
     )
     .requiredOption('--account <id>', 'the account that the sends belong to')
-    .requiredOption('--contact <value>', anyContact, contact)
+    .requiredOption('--contact <value>', anyContact, storedContact)
     .action((options: EraseOptions, command: Command) =>
       answer(command, async ({ db, setting, actor }) => {
         const accountId = await existingAccount(db, options.account)

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { listConversations } from '../../db/delivery/conversations.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
 import type { Answerer } from './answer.ts'
-import { contact, existingAccount } from './arguments.ts'
+import { existingAccount, storedContact } from './arguments.ts'
 
 interface ListOptions {
   account: string
@@ -14,7 +14,7 @@ export function conversationCommands(program: Command, answer: Answerer): void {
     .command('conversation')
     .command('list')
     .requiredOption('--account <id>', 'the account that owns the conversations')
-    .requiredOption('--contact <value>', anyContact, contact)
+    .requiredOption('--contact <value>', anyContact, storedContact)
     .action((options: ListOptions, command: Command) =>
       answer(command, async ({ db }) => ({
         conversations: await listConversations(

@@ -19,7 +19,7 @@ import { suppressionKey } from '../core/suppression.ts'
 import { csvHeader } from '../core/suppression-csv.ts'
 import { shownSuppression } from '../core/suppression-view.ts'
 import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
-import { contact, existingAccount, operatorsWords, wholeNumber } from './arguments.ts'
+import { contact, existingAccount, operatorsWords, storedContact, wholeNumber } from './arguments.ts'
 import { checkFile, csvLines, pagesOf } from './suppression-files.ts'
 
 type GivenContact = Pick<Contact, 'type' | 'value'>
@@ -32,7 +32,7 @@ interface EntryOptions {
 }
 
 const ofAccount = ['--account <id>', 'the account that the list belongs to'] as const
-const ofContact = ['--contact <value>', anyContact, contact] as const
+const ofContact = ['--contact <value>', anyContact, storedContact] as const
 const ofChannel = ['--channel <id>', 'for this channel alone; default: for all of the account'] as const
 
 const keyOf = ({ setting }: CliContext) => suppressionKey(setting('API_KEY_PEPPER'))
@@ -51,7 +51,7 @@ function addCommand(suppression: Command, answer: Answerer): void {
     .command('add')
     .description('send nothing to the contact any more; its waiting sends fail')
     .requiredOption(...ofAccount)
-    .requiredOption(...ofContact)
+    .requiredOption('--contact <value>', anyContact, contact)
     .option(...ofChannel)
     .option('--reason <text>', 'why, for those who read the list', operatorsWords)
     .action((options: EntryOptions, command: Command) =>

@@ -1,6 +1,6 @@
 import { callbackStates } from './callback.ts'
 import { isLongerThan, isStorable } from './characters.ts'
-import { anyContact, parseContact } from './contact.ts'
+import { anyContact, parseStoredContact } from './contact.ts'
 import { type Place, placesOf } from './list-place.ts'
 import {
   afterParameter,
@@ -34,7 +34,7 @@ const stateParameter = {
 
 const contactParameter = {
   contact: {
-    schema: parsedText(parseContact, `has to be ${anyContact}`),
+    schema: parsedText(parseStoredContact, `has to be ${anyContact}`),
     what: 'Only entries of this contact. A `+` has to be written as `%2B`, or left out.',
   },
 }

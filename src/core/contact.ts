@@ -1,18 +1,20 @@
 import { emailPattern, maxEmailLength, parseEmail } from './email.ts'
-import { parsePhone, phonePattern } from './phone.ts'
+import { parsePhone, parseStoredPhone, phoneIssue, phonePattern } from './phone.ts'
 
 /** A kind of contact. Code that needs more about the kinds has its own table with an entry for each of them. */
 interface ContactKind {
   /** Its name with the article, for messages. */
   called: string
-  /** The expected form, for the error about an invalid value. */
-  wanted: string
+  /** Why `parse` doesn't take the value, without the value. */
+  issue(value: string): string
   /** The normalised form, for the OpenAPI document. */
   normalised: string
   /** A value that is valid for no other kind. */
   example: string
   /** The normalised value; undefined if the value is invalid (docs/reference/api.md#contact). */
   parse(value: string): string | undefined
+  /** `parse`, but for what may be stored: also values that only earlier releases took. */
+  parseStored(value: string): string | undefined
   /** Whether somebody who gives this value means this kind, although it may be invalid. */
   looksLike(value: string): boolean
   /** `parse` as a pattern, for clients that check before sending. */
@@ -25,10 +27,11 @@ interface ContactKind {
 export const contactKinds = {
   phone: {
     called: 'a phone number',
-    wanted: 'a phone number (7 to 15 digits, with the country code)',
+    issue: phoneIssue,
     normalised: '`+digits`',
     example: '+4915112345678',
     parse: parsePhone,
+    parseStored: parseStoredPhone,
     looksLike: (value) => parsePhone(value) !== undefined,
     pattern: phonePattern,
     // `+15*******01`
@@ -36,10 +39,11 @@ export const contactKinds = {
   },
   email: {
     called: 'an e-mail address',
-    wanted: 'an e-mail address',
+    issue: () => 'has to be an e-mail address',
     normalised: 'an address with its domain in lower case',
     example: 'ann@example.com',
     parse: parseEmail,
+    parseStored: parseEmail,
     looksLike: (value) => value.includes('@'),
     pattern: emailPattern,
     maxLength: maxEmailLength,
@@ -66,13 +70,28 @@ export const erasedContactValue = 'erased'
 /** `a phone number or an e-mail address` */
 export const anyContact = contactTypes.map((type) => contactKinds[type].called).join(' or ')
 
-/** Parses a contact of any kind, recognised by its value; undefined if it is invalid. */
-export function parseContact(text: string): Pick<Contact, 'type' | 'value'> | undefined {
-  for (const type of contactTypes) {
-    const value = contactKinds[type].parse(text)
-    if (value !== undefined) return { type, value }
+type GivenContact = Pick<Contact, 'type' | 'value'>
+
+const parseBy =
+  (parse: 'parse' | 'parseStored') =>
+  (text: string): GivenContact | undefined => {
+    for (const type of contactTypes) {
+      const value = contactKinds[type][parse](text)
+      if (value !== undefined) return { type, value }
+    }
+    return undefined
   }
-  return undefined
+
+/** Parses a contact of any kind, recognised by its value; undefined if it is invalid. */
+export const parseContact = parseBy('parse')
+
+/** `parseContact` for those who look for what is stored, which may be a number that only earlier releases took. */
+export const parseStoredContact = parseBy('parseStored')
+
+/** Why `parseContact` doesn't take the text, without the text. */
+export function contactIssue(text: string): string {
+  if (contactKinds.email.looksLike(text)) return contactKinds.email.issue()
+  return /[0-9]/.test(text) ? contactKinds.phone.issue(text) : `has to be ${anyContact}`
 }
 
 /** Masks a contact: enough is left to recognise a known contact, but not to reach it. */

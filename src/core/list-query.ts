@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isStorable } from './characters.ts'
-import { anyContact, parseContact } from './contact.ts'
+import { anyContact, parseStoredContact } from './contact.ts'
 import { latestMicros } from './list-place.ts'
 import { afterParameter, limitParameter, oneOf, parsedText, queryReader } from './query.ts'
 import { type DeliveryState, deliveryStates } from './receipt.ts'
@@ -22,7 +22,7 @@ export interface ListQuery {
   delivery?: DeliveryState | undefined
   channelId?: string | undefined
   flowId?: string | undefined
-  contact?: NonNullable<ReturnType<typeof parseContact>> | undefined
+  contact?: NonNullable<ReturnType<typeof parseStoredContact>> | undefined
   reference?: string | undefined
   providerCode?: string | undefined
   acceptedFrom?: Date | undefined
@@ -49,7 +49,7 @@ export const listParameters = {
   channelId: { schema: id, what: 'Only sends of this channel.' },
   flowId: { schema: id, what: 'Only sends of this flow.' },
   contact: {
-    schema: parsedText(parseContact, `has to be ${anyContact}`),
+    schema: parsedText(parseStoredContact, `has to be ${anyContact}`),
     what: 'Only sends to this contact. It is normalised as in a send. A `+` has to be written as `%2B`, or left out where no `(0)` follows.',
   },
   reference: { schema: storable, what: 'Only sends with this `reference`.' },

@@ -1,3 +1,5 @@
+import { countryCodeOf, isPossibleAsWritten, planIssue, withoutTrunk } from './phone-plan.ts'
+
 /** Length of the text as written. Removing the separators from 20 MB would take seconds. */
 export const maxPhoneLength = 256
 
@@ -10,30 +12,66 @@ export const phoneSeparators = String.raw` \-.()\u00a0\u00ad\u058a\u05be\u061c\u
 const allowed = `^(?=[${phoneSeparators}+0-9]*$)`
 /** Short for the separators, where only allowed characters are left. */
 const gap = '[^+0-9]*'
-const more = (min: number, max: number) => `(?:${gap}[0-9]){${min},${max}}`
+const open = String.raw`[(\uff08]`
 const plus = String.raw`(?:\+|0${gap}0)${gap}`
-const trunkZero = String.raw`${gap}[(\uff08]${gap}0${gap}[)\uff09]`
-const countryCode = `[1-9]${more(0, 2)}`
-const number = `[1-9]${more(6, 14)}`
-/** The trunk zero comes after a country code of 1 to 3 digits, and is none of the 7 to 15 digits. */
-const numberWithTrunkZero = [0, 1, 2].map((n) => `[1-9]${more(n, n)}${trunkZero}${more(6 - n, 14 - n)}`)
 
-/** `parsePhone` as a pattern, for clients that check before sending. */
-export const phonePattern = `${allowed}${gap}(?:${plus}(?:${numberWithTrunkZero.join('|')}|(?!${countryCode}${trunkZero})${number})|${number})${gap}$`
+/** The form of what `parsePhone` takes, for clients that check before sending. A trunk zero may be a 16th digit. */
+export const phonePattern = `${allowed}${gap}(?:${plus})?[1-9](?:${gap}[0-9]){6,15}${gap}$`
 
 const stored = /^\+[1-9][0-9]{6,14}$/
 const isAllowed = new RegExp(allowed, 'u')
-const upToTrunkZero = new RegExp(`^(${gap}${plus}${countryCode})${trunkZero}`, 'u')
+const form = new RegExp(phonePattern, 'u')
+const hasPlus = new RegExp(`^${gap}${plus}`)
+const trunkZero = new RegExp(`${open}${gap}0${gap}[)\uff09]`)
+/** As a spreadsheet or pandas writes a number that it took for one with decimals. */
+const float = /^[^.\uff0e]*[.\uff0e](?:0+|[0-9])[^.\uff0e0-9]*$/
+/** `(0151) …`, `(212) 555-1234`, `646-555-0123`: dialled within a country. With its country code it has a `+` or `00`. */
+const national = new RegExp(
+  `^(?:[^+0-9]*${open}${gap}[0-9]|${gap}[2-9][0-9]{2}[^+0-9]+[0-9]{3}[^+0-9]+[0-9]{4}${gap}$)`,
+)
 
-/**
- * The number as `+digits`, or undefined if it is invalid. Only the form is checked: the provider knows which numbers exist, and
- * numbering plans change faster than libraries (docs/reference/api.md#contact).
- */
+const inFull = 'write the number with + and its country code, such as +4915112345678'
+
+/** The number as `+digits`, or undefined if it is invalid: `phoneIssue` says why (docs/reference/api.md#contact). */
 export function parsePhone(value: string): string | undefined {
-  if (value.length > maxPhoneLength) return undefined
-  if (stored.test(value)) return value
-  if (!isAllowed.test(value)) return undefined
-  const digits = value.replace(upToTrunkZero, '$1').replace(/[^+0-9]/g, '')
-  const parsed = `+${digits.replace(/^(\+|00)/, '')}`
-  return stored.test(parsed) ? parsed : undefined
+  const read = readPhone(value)
+  return typeof read === 'string' ? read : undefined
+}
+
+/** A number to look for: also one as it was stored, since earlier releases took more. */
+export const parseStoredPhone = (value: string): string | undefined =>
+  stored.test(value) ? value : parsePhone(value)
+
+/** Why `parsePhone` doesn't take the text, and what to do. */
+export function phoneIssue(value: string): string {
+  const read = readPhone(value)
+  return typeof read === 'string' ? formIssue : read.issue
+}
+
+/** Whether the number exists is for the provider to say: numbering plans change faster than libraries. */
+function readPhone(value: string): string | { issue: string } {
+  if (stored.test(value) && isPossibleAsWritten(value.slice(1))) return value
+  if (value.length > maxPhoneLength || !isAllowed.test(value) || !form.test(value))
+    return { issue: formIssue }
+  if (float.test(value))
+    return { issue: `ends like a number with decimals; write it as text, such as +4915112345678` }
+  const isInFull = hasPlus.test(value)
+  if (!isInFull && national.test(value)) return { issue: `has no country code; ${inFull}` }
+  const digits = digitsOf(value)
+  const number = withoutTrunk(digits, withoutTrunkZero(value, digits))
+  const issue = planIssue(number)
+  if (issue !== undefined) return { issue: isInFull ? issue : `${issue}; ${inFull}` }
+  return stored.test(`+${number}`) ? `+${number}` : { issue: formIssue }
+}
+
+const formIssue = 'has to be a phone number (7 to 15 digits, with the country code)'
+
+const digitsOf = (text: string) => text.replace(/[^0-9]/g, '').replace(/^00/, '')
+
+/** The digits without the zero in parentheses after the country code; undefined if there is none. */
+function withoutTrunkZero(value: string, digits: string): string | undefined {
+  const code = countryCodeOf(digits)
+  const found = trunkZero.exec(value)
+  if (!found || code === undefined || digitsOf(value.slice(0, found.index)) !== code) return undefined
+  return code + digits.slice(code.length + 1)
 }

@@ -46,7 +46,7 @@ const associationInside = {
 const contact = z
   .strictObject({
     value: string.describe(
-      'A phone number with its country code: spaces, dots, dashes, parentheses and direction marks are dropped, and so is a trunk zero in parentheses after `+` or `00` and the country code, as in `+49 (0)151`. `+` or `00` in front is optional. Or, with the type `email`, an e-mail address.',
+      'A phone number with its country code, of a length that numbers of that country have: spaces, dots, dashes, parentheses and direction marks are dropped, and so is a trunk zero, as in `+49 (0)151`, where the country drops it. `+` or `00` in front is optional, but better. Or, with the type `email`, an e-mail address.',
     ),
     type: optional(
       z.enum(contactTypes).describe(`The kind of \`value\`. Default: \`${defaultContactType}\`.`),
@@ -56,7 +56,7 @@ const contact = z
   .superRefine(({ value, type = defaultContactType }, context) => {
     const hasIssue = context.issues.some(({ path }) => path?.[0] === 'value' || path?.[0] === 'type')
     if (hasIssue || contactKinds[type].parse(value) !== undefined) return
-    const message = [`has to be ${contactKinds[type].wanted}`, ...otherKind(type, value)].join('; ')
+    const message = [contactKinds[type].issue(value), ...otherKind(type, value)].join('; ')
     context.addIssue({ code: 'custom', path: ['value'], message })
   }, besideOtherIssues)
   .transform(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contactKinds, contactTypes, parseContact } from './contact.ts'
+import { contactIssue, contactKinds, contactTypes, parseContact } from './contact.ts'
 import { optional, string } from './fields.ts'
 import { suppressionReason } from './suppression.ts'
 
@@ -9,10 +9,8 @@ const contact = z
     const given = type ? contactKinds[type].parse(value) : undefined
     const parsed = type ? given !== undefined && { type, value: given } : parseContact(value)
     if (parsed) return parsed
-    const wanted = type
-      ? contactKinds[type].wanted
-      : contactTypes.map((one) => contactKinds[one].wanted).join(' or ')
-    context.addIssue({ code: 'custom', path: ['value'], message: `has to be ${wanted}` })
+    const message = type ? contactKinds[type].issue(value) : contactIssue(value)
+    context.addIssue({ code: 'custom', path: ['value'], message })
     return z.NEVER
   })
 

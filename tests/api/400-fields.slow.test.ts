@@ -202,6 +202,20 @@ describe('contact', () => {
     },
   )
 
+  test.each([
+    [
+      '(212) 555-1234',
+      'has no country code; write the number with + and its country code, such as +4915112345678',
+    ],
+    ['+999999999999', 'begins with a country code that no country has'],
+    ['+2125551234', 'is too short for the country code +212, after which 9 digits come'],
+    ['491512345678.0', 'ends like a number with decimals; write it as text, such as +4915112345678'],
+  ])('a number that no country has is refused, and its 400 says why: %j', async (value, why) => {
+    const answer = await post(service, account, contact({ value }))
+    await expectFault(service, answer, 'contact.value')
+    expect(answer.body.message).toBe(`contact.value: ${why}`)
+  })
+
   test('no other phone number is', async () => {
     const answer = await post(service, account, contact({ value: '12' }))
     expect(answer.body.message).toBe(
@@ -215,8 +229,9 @@ describe('contact', () => {
     ['004915112345678', '+4915112345678'],
     [' (+49) 151-123.45 678 ', '+4915112345678'],
     ['\u202a+49\u00a0(0)\u00a0151\u201112345678\u202c', '+4915112345678'],
-    ['+1234567', '+1234567'],
-    ['+123456789012345', '+123456789012345'],
+    ['+6834002', '+6834002'],
+    ['+39 (0)6 12345678', '+390612345678'],
+    ['+883510012345678', '+883510012345678'],
   ])('the phone number %j is stored as %s', async (value, stored) => {
     expect(await expectTaken(textBody('x', value))).toMatchObject({
       contactType: 'phone',

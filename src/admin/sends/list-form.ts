@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { SendsQuery } from '../../../db/sends/list.ts'
 import { isStorable } from '../../core/characters.ts'
-import { anyContact, parseContact } from '../../core/contact.ts'
+import { anyContact, parseStoredContact } from '../../core/contact.ts'
 import { readCursor } from '../../core/list-query.ts'
 import { providerMessageIdsIn } from '../../core/provider-message-id.ts'
 import { deliveryStates } from '../../core/receipt.ts'
@@ -51,7 +51,7 @@ const form = z.object({
   providerCode: field(storable('Code: no send has this code.')),
   flowId: field(storable('Flow: no flow has this id or name.')),
   reference: field(storable('Reference: no send has this reference.')),
-  contact: field(parsed(parseContact, `Contact: enter ${anyContact}.`)),
+  contact: field(parsed(parseStoredContact, `Contact: enter ${anyContact}.`)),
   messageId: field(
     z
       .string()

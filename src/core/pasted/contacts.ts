@@ -1,5 +1,5 @@
 import { parseEmail } from '../email.ts'
-import { parsePhone, phoneSeparators } from '../phone.ts'
+import { parseStoredPhone, phoneSeparators } from '../phone.ts'
 
 /** As a link or a form has them. */
 const encoded: [RegExp, string][] = [
@@ -57,7 +57,7 @@ function numbersIn(digits: string): string[] {
   return spans
     .filter(({ from }) => from === 0 || !hasSign)
     .sort((a, b) => b.to - b.from - (a.to - a.from))
-    .flatMap(({ from, to }) => parsePhone(groups.slice(from, to).join(' ').replaceAll('/', ' ')) ?? [])
+    .flatMap(({ from, to }) => parseStoredPhone(groups.slice(from, to).join(' ').replaceAll('/', ' ')) ?? [])
 }
 
 const address = /[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}/g

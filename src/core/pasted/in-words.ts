@@ -1,4 +1,4 @@
-import { maskContact, parseContact } from '../contact.ts'
+import { maskContact, parseStoredContact } from '../contact.ts'
 import { explainUnknownId, type UnknownIdFacts } from '../request-id.ts'
 import { type PastedKindName, pastedKinds } from './recognise.ts'
 
@@ -21,7 +21,7 @@ function withValues({ kind, values }: Looked): string {
   const isGuess = kind === 'reference' || kind === 'name' || kind === 'possibleMessageId'
   if (isGuess) return pastedKinds[kind].called
   const shown = values.slice(0, shownValues).map((value) => {
-    const contact = kind === 'messageId' ? undefined : parseContact(value)
+    const contact = kind === 'messageId' ? undefined : parseStoredContact(value)
     return contact ? maskContact(contact) : value
   })
   const more = values.length > shownValues ? ` and ${values.length - shownValues} more` : ''

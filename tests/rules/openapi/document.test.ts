@@ -126,6 +126,7 @@ const beyondJsonSchema = [
   /not base64 \(cut off/,
   /contains an address that is not public/,
   /mediaUrl: has to be a URL$/,
+  /contact\.value: (begins with|is (too|of no)|has no) .*country code/,
 ]
 
 const absent = Symbol('absent')

@@ -71,8 +71,9 @@ test.each([
 })
 
 test('where other digits stand beside a number, it gives the shorter ones that it may be apart, the longest first', () => {
-  expect(recognise('2 4915112345678')).toMatchObject({
-    phone: ['+24915112345678'],
+  expect(recognise('4 4915112345678')).toMatchObject({ phone: ['+4915112345678'], possiblePhone: [] })
+  expect(recognise('49 4915112345678')).toMatchObject({
+    phone: ['+494915112345678'],
     possiblePhone: ['+4915112345678'],
   })
   expect(recognise('+49 151 12345678 3 times')).toMatchObject({
