@@ -500,6 +500,15 @@ export const people = pgTable('people', {
   knownAddresses: text('known_addresses').array().notNull().default(sql`'{}'`),
 })
 
+/**
+ * One row from the first person on, which a trigger adds, also for the previous release: after the last one is removed,
+ * ADMIN_PASSWORD doesn't open the pages again.
+ */
+export const peopleSince = pgTable('people_since', {
+  onlyRow: boolean('only_row').primaryKey().default(true),
+  since: moment('since').notNull().defaultNow(),
+})
+
 export const personSessions = pgTable(
   'person_sessions',
   {

@@ -2936,9 +2936,9 @@ from people where name_key = $1;
 -- read_queue_shards: Reads how many shards the queue has.
 select count, previous from queue_shards;
 
--- read_session: Finds the person of a session, and whether there are people at all.
+-- read_session: Finds the person of a session, and whether there ever were people.
 -- $1: the hash of the token in the cookie; null if there is none.
-select exists (select from people) as "hasPeople", p.name, p.role
+select exists (select from people_since) as "hadPeople", p.name, p.role
 from (select) one
 left join (person_sessions s join people p on p.id = s.person_id)
   on s.token_hash = $1::bytea and s.expires_at > now();

@@ -5,26 +5,26 @@ import { prepared, sqlText } from '../statement.ts'
 export const sessionHours = 12
 const keptAddresses = 10
 
-const readStatement = prepared<{ hasPeople: boolean; name: string | null; role: Role | null }>(
+const readStatement = prepared<{ hadPeople: boolean; name: string | null; role: Role | null }>(
   'read_session',
-  'Finds the person of a session, and whether there are people at all.',
+  'Finds the person of a session, and whether there ever were people.',
   sqlText`
     -- $1: the hash of the token in the cookie; null if there is none.
-    select exists (select from people) as "hasPeople", p.name, p.role
+    select exists (select from people_since) as "hadPeople", p.name, p.role
     from (select) one
     left join (person_sessions s join people p on p.id = s.person_id)
       on s.token_hash = $1::bytea and s.expires_at > now()`,
 )
 
-/** The person of a session, if it is valid, and whether people sign in here at all. */
+/** The person of a session, if it is valid, and whether people sign in here: they do from the first one on, also after the last was removed. */
 export async function readSession(
   db: Database,
   tokenHash: Buffer | undefined,
-): Promise<{ hasPeople: boolean; person: Person | undefined }> {
-  const [{ hasPeople, name, role } = { hasPeople: true, name: null, role: null }] = await readStatement(db, [
+): Promise<{ hadPeople: boolean; person: Person | undefined }> {
+  const [{ hadPeople, name, role } = { hadPeople: true, name: null, role: null }] = await readStatement(db, [
     tokenHash,
   ])
-  return { hasPeople, person: name === null || role === null ? undefined : { name, role } }
+  return { hadPeople, person: name === null || role === null ? undefined : { name, role } }
 }
 
 export interface Credentials {

@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
-import { csrf } from 'hono/csrf'
 import { auth } from 'hono/utils/basic-auth'
 import { LRUCache } from 'lru-cache'
 import { builtIn } from '../core/person.ts'
@@ -13,9 +12,6 @@ import { PageError } from './errors.tsx'
 const failuresAllowed = 10
 const failureWindowMs = 60_000
 const addressesCounted = 10_000
-
-/** Refuses a form that a page of another site submits. */
-export const refuseForeignForms = csrf()
 
 export type PasswordCheck = (c: Context<AdminEnv>) => void
 

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { contextStorage } from 'hono/context-storage'
 import { Readiness } from '../platform/readiness.ts'
-import { allowScrape, passwordCheck, refuseForeignForms } from './access.ts'
+import { allowScrape, passwordCheck } from './access.ts'
 import { assets } from './assets.ts'
 import { audit } from './audit/routes.tsx'
 import { channels } from './channels/routes.tsx'
@@ -9,8 +9,10 @@ import { contact } from './contact/routes.tsx'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { endpoints } from './endpoints/routes.tsx'
 import { answerError, PageError } from './errors.tsx'
+import { refuseForeignForms } from './foreign-forms.ts'
 import { inbox } from './inbox/routes.tsx'
 import { metrics } from './metrics.ts'
+import { readOrigin } from './origin.ts'
 import { allow, refuseRoutesWithoutRole } from './people/allow.ts'
 import { identify, requireSignIn } from './people/identify.ts'
 import { login } from './people/login.tsx'
@@ -28,7 +30,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   const { log } = runtime
   const app: AdminApp = new Hono<AdminEnv>()
 
-  app.use(contextStorage(), securityHeaders)
+  app.use(contextStorage(), readOrigin(runtime), securityHeaders)
   app.get('/healthz', allow('anyone'), (c) => c.json({ status: 'ok' }))
   app.get('/readyz', allow('anyone'), async (c) => {
     const reason = await readiness.reasonNotReady()

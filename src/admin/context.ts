@@ -14,6 +14,8 @@ export interface AdminEnv {
     person: Person
     /** Of the person's session, if they signed in on the page `/login`. */
     sessionHash: Buffer | undefined
+    /** The origin that the client asked for, such as `https://console.example`; undefined if it can't be told. */
+    askedOrigin: string | undefined
     /** The client's address. Set by `identify`. */
     address: string
     /** Records that the person was refused something. Set by `identify`. */
@@ -24,5 +26,9 @@ export interface AdminEnv {
 export type AdminApp = Hono<AdminEnv>
 
 export const factory = createFactory<AdminEnv>()
+
+/** Whether the client's way here has TLS, as far as a trusted proxy says so. */
+export const isOverTls = (c: Context<AdminEnv>): boolean =>
+  c.get('askedOrigin')?.startsWith('https:') ?? false
 
 export const signedIn = (c: Context<AdminEnv>): Person | undefined => c.get('person')

@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http'
 import type { Context } from 'hono'
-import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { isUnavailable } from '../../db/errors.ts'
 import { type Logger, logFault, logWarning } from '../platform/logger.ts'
@@ -35,9 +34,6 @@ export function answerError(c: Context, error: Error, log: Logger): Response | P
 
 function asPageError(error: Error): PageError {
   if (error instanceof PageError) return error
-  if (error instanceof HTTPException && error.status === 403) {
-    return new PageError(403, 'This form was sent from another page. Open the page here and send it again.')
-  }
   if (isUnavailable(error)) {
     return new PageError(503, 'PostgreSQL does not answer in time. Try again in a moment.', {
       'Retry-After': '1',

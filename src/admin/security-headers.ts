@@ -1,4 +1,4 @@
-import { factory } from './context.ts'
+import { factory, isOverTls } from './context.ts'
 
 const policy = [
   "default-src 'none'",
@@ -22,10 +22,13 @@ const headers = {
   'Cache-Control': 'no-store',
 }
 
+/** For a year. Without `includeSubDomains`: other names of the domain may have no TLS. */
+const overTls = { 'Strict-Transport-Security': 'max-age=31536000' }
+
 /** Adds these headers to every response, errors too. A header that a route has set itself stays. */
 export const securityHeaders = factory.createMiddleware(async (c, next) => {
   await next()
-  for (const [name, value] of Object.entries(headers)) {
+  for (const [name, value] of Object.entries({ ...headers, ...(isOverTls(c) && overTls) })) {
     if (!c.res.headers.has(name)) c.res.headers.set(name, value)
   }
 })

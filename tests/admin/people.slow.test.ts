@@ -96,14 +96,37 @@ describe('a sign-in', () => {
     expect(service.logs.filter(({ event }) => event === 'signed_in')).not.toEqual([])
   })
 
-  test('its cookie is for https alone where a trusted proxy says that the request came so', async () => {
+  test('over TLS, as a trusted proxy says, has a cookie that only https and this host can set; else a plain one', async () => {
     const form = { name: 'Ann', password }
-    const headers = { 'X-Forwarded-Proto': 'https' }
-    const cookieFrom = async (from: string, given: Record<string, string>) =>
-      (await ask(proxied, '/login', { form, from, headers: given })).cookie
-    expect(await cookieFrom('127.0.0.9', headers)).toContain('; Secure')
-    expect(await cookieFrom('127.0.0.9', { 'X-Forwarded-Proto': 'http' })).not.toContain('Secure')
-    expect(await cookieFrom('127.0.0.8', headers)).not.toContain('Secure')
+    const cookieFrom = async (from: string, headers: Record<string, string>) =>
+      (await ask(proxied, '/login', { form, from, headers: { 'Sec-Fetch-Site': 'same-origin', ...headers } }))
+        .cookie
+    const host =
+      /^__Host-outbound_session=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; Secure; SameSite=Strict$/
+    const overTls = { 'X-Forwarded-Proto': 'https' }
+    expect(await cookieFrom('127.0.0.9', overTls)).toMatch(host)
+    expect(await cookieFrom('127.0.0.9', { Forwarded: 'for=192.0.2.1;Proto=https' })).toMatch(host)
+    for (const plain of [
+      await cookieFrom('127.0.0.9', { 'X-Forwarded-Proto': 'http' }),
+      await cookieFrom('127.0.0.8', overTls),
+    ]) {
+      expect(plain).toMatch(/^outbound_session=/)
+      expect(plain).not.toContain('Secure')
+    }
+  })
+
+  test('over TLS signs in by that cookie alone, and the sign-out removes it', async () => {
+    const tls = { 'X-Forwarded-Proto': 'https', 'Sec-Fetch-Site': 'same-origin' }
+    const from = '127.0.0.9'
+    const { Cookie } = await signIn(proxied, 'Ann', { headers: tls, from })
+    expect((await ask(proxied, '/support', { headers: { ...tls, Cookie }, from })).status).toBe(200)
+    const plainName = Cookie.replace('__Host-', '')
+    expect((await ask(proxied, '/support', { headers: { ...tls, Cookie: plainName }, from })).status).toBe(
+      303,
+    )
+    const out = await ask(proxied, '/logout', { form: {}, headers: { ...tls, Cookie }, from })
+    expect(out.cookie).toMatch(/^__Host-outbound_session=; Max-Age=0; Path=\/; HttpOnly; Secure/)
+    expect((await ask(proxied, '/support', { headers: { ...tls, Cookie }, from })).status).toBe(303)
   })
 
   test.each([

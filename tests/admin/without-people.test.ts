@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { removePerson } from '../../db/people/people.ts'
 import { startTestAdmin } from '../support/admin.ts'
-import { ask } from '../support/people.ts'
+import { ask, buildPerson, signIn } from '../support/people.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -51,4 +52,19 @@ test('they are not where a proxy signs people in', async () => {
   expect(await asks(settings, ['/support', '/people', '/login', '/metrics'])).toEqual([403, 403, 403, 200])
   expect(await asks(settings, ['/support'], { 'X-User': 'bob', 'X-Role': 'operator' })).toEqual([200])
   expect(await asks({ ...settings, ADMIN_PASSWORD: 'a password' }, ['/support'], basic)).toEqual([200])
+})
+
+test('once there were people, removing the last one opens the pages to nobody; adding one lets them in', async () => {
+  const { db } = service.runtime
+  await buildPerson(service, 'Oz', 'operator')
+  await removePerson(db, 'Oz')
+  expect(await asks({ ADMIN_PASSWORD: 'a password' }, ['/people', '/metrics'], basic)).toEqual([
+    '/login?next=%2Fpeople',
+    200,
+  ])
+  expect(await asks({}, ['/people'])).toEqual(['/login?next=%2Fpeople'])
+  await buildPerson(service, 'Oz', 'operator')
+  const admin = await startTestAdmin(service)
+  expect((await ask(admin, '/people', { headers: await signIn(admin, 'Oz') })).status).toBe(200)
+  await admin.stop()
 })

@@ -9,8 +9,8 @@ import { refusalRecorder } from './refusals.ts'
 import { sessionHashOf } from './session-cookie.ts'
 
 /**
- * Finds out who asks: whom a trusted proxy names, or whose session it is. Where there are no people, the user of ADMIN_PASSWORD
- * is the built-in operator. A person who isn't signed in is sent to the page `/login` by `requireSignIn`.
+ * Finds out who asks: whom a trusted proxy names, or whose session it is. Where there were never people, the user of
+ * ADMIN_PASSWORD is the built-in operator. A person who isn't signed in is sent to the page `/login` by `requireSignIn`.
  */
 export function identify(runtime: AdminRuntime, checkPassword: PasswordCheck) {
   const { db, settings } = runtime
@@ -29,11 +29,11 @@ export function identify(runtime: AdminRuntime, checkPassword: PasswordCheck) {
       return next()
     }
     const sessionHash = sessionHashOf(c)
-    const { hasPeople, person } = await readSession(db, sessionHash)
+    const { hadPeople, person } = await readSession(db, sessionHash)
     if (person) {
       c.set('person', person)
       c.set('sessionHash', sessionHash)
-    } else if (!hasPeople) {
+    } else if (!hadPeople) {
       if (settings.ADMIN_PASSWORD === undefined && settings.ADMIN_USER_HEADER !== undefined)
         throw new PageError(403, 'Open these pages through the proxy that writes ADMIN_USER_HEADER.')
       checkPassword(c)

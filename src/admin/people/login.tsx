@@ -22,7 +22,7 @@ const limitForm = bodyLimit({
 /** Signs people in and out (docs/reference/admin.md#people). */
 export function login(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
-  const { log, settings, db } = runtime
+  const { log, db } = runtime
   const attempt = signIn(runtime)
 
   app.get('/login', allow('anyone'), (c) => {
@@ -45,7 +45,7 @@ export function login(runtime: AdminRuntime): AdminApp {
       return refuse(c, done, { name, next: to })
     }
     log.info({ event: 'signed_in', by: done.name, address })
-    setSessionCookie(c, done.token, settings)
+    setSessionCookie(c, done.token)
     return c.redirect(to, 303)
   })
 

@@ -20,7 +20,7 @@ function PeoplePage({ people }: { people: ListedPerson[] }) {
       </p>
       <section>
         {people.length === 0 ? (
-          <p>No person has been added. ADMIN_PASSWORD is the only way to sign in.</p>
+          <p>Nobody can sign in by name. Add somebody with the command.</p>
         ) : (
           <Table people={people} />
         )}

@@ -2,18 +2,21 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { sessionHours } from '../../../db/people/sessions.ts'
-import { isFromProxy } from '../../platform/client-address.ts'
-import type { AdminSettings } from '../../platform/settings.ts'
-import type { AdminEnv } from '../context.ts'
+import { type AdminEnv, isOverTls } from '../context.ts'
 
 const name = 'outbound_session'
-const attributes = { path: '/', httpOnly: true, sameSite: 'Strict' } as const
+
+/** Over TLS the name begins with `__Host-`: no other host of the domain, and no page without TLS, can set such a cookie. */
+const attributes = (c: Context<AdminEnv>) => {
+  const common = { path: '/', httpOnly: true, sameSite: 'Strict' } as const
+  return isOverTls(c) ? ({ ...common, secure: true, prefix: 'host' } as const) : common
+}
 
 /** What is stored of a session's token, so that a dump of PostgreSQL opens no session. */
 const hashOf = (token: string) => createHash('sha256').update(token).digest()
 
 export function sessionHashOf(c: Context<AdminEnv>): Buffer | undefined {
-  const token = getCookie(c, name)
+  const token = isOverTls(c) ? getCookie(c, name, 'host') : getCookie(c, name)
   return token === undefined ? undefined : hashOf(token)
 }
 
@@ -22,18 +25,10 @@ export function newToken(): { token: string; tokenHash: Buffer } {
   return { token, tokenHash: hashOf(token) }
 }
 
-/** By https alone, if the browser's request came so: this process itself speaks http, and only a trusted proxy can tell. */
-export function setSessionCookie(
-  c: Context<AdminEnv>,
-  token: string,
-  settings: Pick<AdminSettings, 'TRUST_PROXY'>,
-) {
-  const { incoming } = c.env
-  const scheme = c.req.header('X-Forwarded-Proto')?.split(',')[0]?.trim().toLowerCase()
-  const secure = scheme === 'https' && isFromProxy(incoming, settings)
-  setCookie(c, name, token, { ...attributes, secure, maxAge: sessionHours * 3600 })
+export function setSessionCookie(c: Context<AdminEnv>, token: string): void {
+  setCookie(c, name, token, { ...attributes(c), maxAge: sessionHours * 3600 })
 }
 
 export function deleteSessionCookie(c: Context<AdminEnv>): void {
-  deleteCookie(c, name, attributes)
+  deleteCookie(c, name, attributes(c))
 }
