@@ -8,3 +8,12 @@ export function subscriber(address: string): string {
     ? parsed.toString()
     : parsed.toNormalizedString().split(':').slice(0, 4).join(':')
 }
+
+/** The network that one provider or company mostly has whole: the /24 of an IPv4 address, the /48 of an IPv6 one. */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address
+  const parsed = ipaddr.process(address)
+  return parsed.kind() === 'ipv4'
+    ? parsed.toString().split('.').slice(0, 3).join('.')
+    : parsed.toNormalizedString().split(':').slice(0, 3).join(':')
+}

@@ -91,6 +91,17 @@ test('more sign-ins at once than can be worked on are put off, and cost nobody a
   expect(await statusOf('Ann', '198.51.100.200', password)).toBe(303)
 })
 
+test('while strangers of one network keep all hashing busy, a person elsewhere signs in', async () => {
+  const [admin] = admins as [TestAdmin]
+  const at = (name: string, from: string, given: string) =>
+    ask(admin, '/login', { form: { name, password: given }, headers: { 'X-Forwarded-For': from } })
+  const strangers = Array.from({ length: 60 }, (_, n) => at(`nobody ${n}`, `2001:db8:5:${n}::1`, 'wrong'))
+  // The queue is full.
+  await Promise.race(strangers.map(async (one) => (await one).status === 503 || new Promise(() => {})))
+  expect((await at('Ann', '192.0.2.1', password)).status).toBe(303)
+  await Promise.all(strangers)
+})
+
 test('of IPv6 a whole /64 counts as one address', async () => {
   const statuses = await guess(15, (n) => ['Ann', `2001:db8:1:2::${n + 1}`])
   expect(counted(statuses)).toEqual({ tried: 10, limited: 5 })

@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto'
-import pLimit from 'p-limit'
-import { beginSession, type Credentials, findCredentials } from '../../../db/people/sessions.ts'
+import { beginSession, findCredentials } from '../../../db/people/sessions.ts'
 import { isPassword } from '../../core/password.ts'
 import { isPersonName, nameKey } from '../../core/person.ts'
-import { subscriber } from '../../core/subscriber.ts'
+import { networkOf, subscriber } from '../../core/subscriber.ts'
 import { sharedLimiters } from '../../platform/shared-limiter.ts'
 import type { AdminRuntime } from '../context.ts'
 import { newToken } from './session-cookie.ts'
+import { SignInQueue } from './sign-in-queue.ts'
 
 const seconds = 900
 /** Wrong passwords in this time. */
 const allowed = { ofPair: 10, ofAddress: 50, ofPerson: 50 }
 /** Each takes a core and 32 MiB for a while. */
-const hashesAtOnce = 2
-const hashesWaiting = 20
+const hashes = { atOnce: 2, waiting: 20 }
 
 export interface SignInAttempt {
   name: string
@@ -36,18 +35,21 @@ export type SignedIn =
 export function signIn(runtime: AdminRuntime) {
   const { db } = runtime
   const limits = signInLimits(runtime)
-  const hashing = pLimit(hashesAtOnce)
+  const queue = new SignInQueue(hashes)
 
   return async ({ name, password, address: from }: SignInAttempt): Promise<SignedIn> => {
     const address = subscriber(from)
     const credentials = isPersonName(name) ? await findCredentials(db, name) : undefined
-    const counted = await limits.count({ name, address, isKnown: isKnown(credentials, address) })
+    const isKnown = credentials?.knownAddresses.includes(address) ?? false
+    const counted = await limits.count({ name, address, isKnown })
     if (counted.isOver) return { refused: 'limited', resetSeconds: counted.resetSeconds }
-    if (hashing.pendingCount >= hashesWaiting) {
+    const isRight = await queue.check({ network: networkOf(from), isKnown }, () =>
+      isPassword(password, credentials?.passwordHash),
+    )
+    if (isRight === 'busy') {
       await counted.refund()
       return { refused: 'busy' }
     }
-    const isRight = await hashing(() => isPassword(password, credentials?.passwordHash))
     if (!isRight || !credentials) return { refused: 'wrong' }
     const { token, tokenHash } = newToken()
     if (!(await beginSession(db, credentials, { tokenHash, address }))) return { refused: 'wrong' }
@@ -55,9 +57,6 @@ export function signIn(runtime: AdminRuntime) {
     return { token, name: credentials.name }
   }
 }
-
-const isKnown = (credentials: Credentials | undefined, address: string) =>
-  credentials?.knownAddresses.includes(address) ?? false
 
 interface Counted {
   name: string
