@@ -1,6 +1,7 @@
 import { callbackStates } from './callback.ts'
 import { isLongerThan, isStorable } from './characters.ts'
-import { anyContact, parseStoredContact } from './contact.ts'
+import { anyContact } from './contact.ts'
+import { contactInQuery } from './decoded-plus.ts'
 import { type Place, placesOf } from './list-place.ts'
 import {
   afterParameter,
@@ -34,8 +35,8 @@ const stateParameter = {
 
 const contactParameter = {
   contact: {
-    schema: parsedText(parseStoredContact, `has to be ${anyContact}`),
-    what: 'Only entries of this contact. A `+` has to be written as `%2B`, or left out.',
+    schema: parsedText(contactInQuery, `has to be ${anyContact}`),
+    what: 'Only entries of this contact. A `+` need not be written as `%2B`.',
   },
 }
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import { quotedName } from './quoted-name.ts'
 
 export const maxIssues = 10
-const maxNameLength = 64
 
 /** Replaces zod's messages that don't tell a client what to do. Never repeats a value. */
 export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
@@ -62,8 +62,7 @@ function fieldPath(path: readonly PropertyKey[]): string {
   if (path.length === 0) return 'body'
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`
-    // A name may contain half a surrogate pair, or be cut within a pair. Many JSON parsers refuse that in an answer.
-    const name = String(part).slice(0, maxNameLength).toWellFormed()
+    const name = quotedName(String(part))
     return text ? `${text}.${name}` : name
   }, '')
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { isStorable } from './characters.ts'
-import { anyContact, parseStoredContact } from './contact.ts'
+import { anyContact } from './contact.ts'
+import { contactInQuery, momentInQuery } from './decoded-plus.ts'
 import { latestMicros } from './list-place.ts'
 import { afterParameter, limitParameter, oneOf, parsedText, queryReader } from './query.ts'
 import { type DeliveryState, deliveryStates } from './receipt.ts'
-import { parseSendAt } from './send-at.ts'
 import { type SendStatus, sendStatuses } from './timeline.ts'
 
 /** The place of a send in the order of accepts: after which a page begins. */
@@ -22,14 +22,14 @@ export interface ListQuery {
   delivery?: DeliveryState | undefined
   channelId?: string | undefined
   flowId?: string | undefined
-  contact?: NonNullable<ReturnType<typeof parseStoredContact>> | undefined
+  contact?: NonNullable<ReturnType<typeof contactInQuery>> | undefined
   reference?: string | undefined
   providerCode?: string | undefined
   acceptedFrom?: Date | undefined
   acceptedTo?: Date | undefined
 }
 
-const time = parsedText(parseSendAt, 'has to be a time with its offset, such as 2026-11-24T08:00:00Z')
+const time = parsedText(momentInQuery, 'has to be a time with its offset, such as 2026-11-24T08:00:00Z')
 /** Opaque: one that no record can have is that of none. */
 const id = z.string()
 const storable = z.string().refine(isStorable, 'contains NUL or half a surrogate pair')
@@ -49,8 +49,8 @@ export const listParameters = {
   channelId: { schema: id, what: 'Only sends of this channel.' },
   flowId: { schema: id, what: 'Only sends of this flow.' },
   contact: {
-    schema: parsedText(parseStoredContact, `has to be ${anyContact}`),
-    what: 'Only sends to this contact. It is normalised as in a send. A `+` has to be written as `%2B`, or left out where no `(0)` follows.',
+    schema: parsedText(contactInQuery, `has to be ${anyContact}`),
+    what: 'Only sends to this contact. It is normalised as in a send. A `+` need not be written as `%2B`.',
   },
   reference: { schema: storable, what: 'Only sends with this `reference`.' },
   providerCode: { schema: storable, what: 'Only sends with this `providerCode`.' },

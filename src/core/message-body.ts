@@ -36,11 +36,19 @@ const mimetype = string
       'The media type of the content. Default: the recognised type of `base64`. A type that contradicts the content is refused.',
   })
 
+/** With one, `annexe\u202egpj.exe` is shown as `annexeexe.jpg`. */
+const directionMark = /\p{Bidi_Control}/u
+
 const filename = singleLine(1, 255)
   .refine((name) => !/[/\\]/.test(name) && name !== '.' && name !== '..', 'has to be a name without a path')
+  .superRefine((name, context) => {
+    const mark = directionMark.exec(name)?.[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+    if (mark !== undefined)
+      context.addIssue({ code: 'custom', message: `contains a direction mark (U+${mark}): leave it out` })
+  })
   .meta({
-    pattern: String.raw`^(?!\.{1,2}$)[^/\\\u0000-\u001f\u007f-\u009f\ud800-\udfff]*$`,
-    description: 'A name without a path.',
+    pattern: String.raw`^(?!\.{1,2}$)[^/\\\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]*$`,
+    description: 'A name without a path and without direction marks.',
   })
 
 const notBlank = new RegExp(`[^${blanks}]`)

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { parseMoment } from './send-at.ts'
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
@@ -8,11 +8,10 @@ export const pastMomentWanted =
 /** A date and time in RFC 3339, or a duration before now; undefined for any other text. */
 export function parsePastMoment(text: string): Date | undefined {
   const ms = durationMs(text)
-  const at = ms ? new Date(Date.now() - ms) : new Date(momentSchema.safeParse(text.toUpperCase()).data ?? '')
-  return Number.isNaN(at.getTime()) ? undefined : at
+  return ms ? new Date(Date.now() - ms) : parseMoment(text.replace(withoutSeconds, '$&:00'))
 }
 
-const momentSchema = z.iso.datetime({ offset: true })
+const withoutSeconds = /^[\d-]{10}[Tt]\d\d:\d\d(?=[Zz+-])/
 
 /** Returns 0 if the text is not a duration. */
 export function durationMs(text: string): number {

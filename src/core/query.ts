@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { describeIssues } from './issues.ts'
+import { quotedName } from './quoted-name.ts'
 
 export const pageLimits = { min: 1, max: 100, byDefault: 20 }
 
@@ -53,9 +54,7 @@ export function queryReader<Parameters extends Record<string, QueryParameter>>(p
     Object.fromEntries(Object.entries(parameters).map(([name, { schema }]) => [name, schema.optional()])),
   )
   const shownName = (name: string, clientsText: 'given' | 'left out') =>
-    clientsText === 'given' || Object.hasOwn(parameters, name)
-      ? name.slice(0, longestName).toWellFormed()
-      : 'query'
+    clientsText === 'given' || Object.hasOwn(parameters, name) ? quotedName(name) : 'query'
   return (query: URLSearchParams): { query: Outputs<Parameters> & { limit: number } } | QueryIssue => {
     const repeated = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1)
     const { data, error } = schema.safeParse(Object.fromEntries(query))
@@ -72,5 +71,4 @@ export function queryReader<Parameters extends Record<string, QueryParameter>>(p
   }
 }
 
-const longestName = 64
 const maxIssues = 10

@@ -13,7 +13,7 @@ const longestPastSeconds = 60
  * A time of RFC 3339, with its offset; undefined for any other text. Fractions of a millisecond are rounded up, so that the send
  * isn't sent before its time.
  */
-export function parseSendAt(text: string): Date | undefined {
+export function parseMoment(text: string): Date | undefined {
   const [, day = '', time = '', , fraction = '', sign, hours = '0', minutes = '0'] = written.exec(text) ?? []
   const seconds = new Date(`${day}T${time}Z`)
   // A day that its month doesn't have becomes one of the next month, or no time at all.

@@ -4,7 +4,7 @@ import { besideOtherIssues, optional, singleLine, string } from './fields.ts'
 import type { Message } from './message.ts'
 import { contentOf, messageSchema } from './message-body.ts'
 import type { Network } from './public-address.ts'
-import { parseSendAt, sendAtWanted } from './send-at.ts'
+import { parseMoment, sendAtWanted } from './send-at.ts'
 
 /** Limit of the messages of a batch. */
 export const maxMessages = 100
@@ -74,7 +74,7 @@ export const sendAt = z
       'When to send it: a time with an offset, as in RFC 3339. It is never sent earlier. At most 60 s ago, which means now. Default: now.',
   })
   .transform((text, context) => {
-    const moment = parseSendAt(text)
+    const moment = parseMoment(text)
     if (moment) return moment
     context.addIssue({ code: 'custom', message: sendAtWanted })
     return z.NEVER

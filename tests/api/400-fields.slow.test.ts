@@ -216,6 +216,23 @@ describe('contact', () => {
     expect(answer.body.message).toBe(`contact.value: ${why}`)
   })
 
+  test.each([
+    ...['\u202a', '\u202b', '\u202c', '\u202d', '\u202e', '\u2066', '\u2067', '\u2068', '\u2069'],
+    ...['\u200e', '\u200f', '\u061c'],
+  ])('a filename with a direction mark is refused, and the 400 names it: %j', async (mark) => {
+    const media = {
+      mediaType: 'document',
+      mediaUrl: 'https://example.com/a',
+      filename: `annexe${mark}gpj.exe`,
+    }
+    const body = { ...contact({ value: '+4915112345678' }), message: { type: 'media', media } }
+    const answer = await post(service, account, body)
+    await expectFault(service, answer, 'message.media.filename')
+    const code = mark.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
+    expect(answer.body.message).toContain(`contains a direction mark (U+${code}): leave it out`)
+    expect(answer.body.message).not.toContain(mark)
+  })
+
   test('no other phone number is', async () => {
     const answer = await post(service, account, contact({ value: '12' }))
     expect(answer.body.message).toBe(

@@ -2,7 +2,8 @@ import { withIdOrName } from '../../../db/accounts/names.ts'
 import type { Database } from '../../../db/client.ts'
 import { type ContactOfAccount, contactOf, contactOwners } from '../../../db/look-up/contact-of.ts'
 import { isStorable } from '../../core/characters.ts'
-import { anyContact, parseStoredContact } from '../../core/contact.ts'
+import { anyContact } from '../../core/contact.ts'
+import { contactInQuery } from '../../core/decoded-plus.ts'
 import { PageError } from '../errors.tsx'
 
 /** How a page or a form names a contact: by an id, since addresses are recorded; or by itself, where it has none yet. */
@@ -27,7 +28,7 @@ export async function findContact(
   }
   const [account, text] = [textIn('accountId'), textIn('contact')]
   if (account === '' && text === '') return undefined
-  const contact = parseStoredContact(text)
+  const contact = contactInQuery(text)
   if (!contact) throw new PageError(400, `Contact: enter ${anyContact}.`)
   const [found, another] = isStorable(account) ? await withIdOrName(db, 'account', account) : []
   if (!found) throw new PageError(404, 'Account: no account has this id or name.')

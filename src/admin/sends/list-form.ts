@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { SendsQuery } from '../../../db/sends/list.ts'
 import { isStorable } from '../../core/characters.ts'
-import { anyContact, parseStoredContact } from '../../core/contact.ts'
+import { anyContact } from '../../core/contact.ts'
+import { contactInQuery, momentInQuery } from '../../core/decoded-plus.ts'
 import { readCursor } from '../../core/list-query.ts'
 import { providerMessageIdsIn } from '../../core/provider-message-id.ts'
 import { deliveryStates } from '../../core/receipt.ts'
-import { parseSendAt } from '../../core/send-at.ts'
 import { type SendStatus, sendStatuses } from '../../core/timeline.ts'
 import type { ResolvedList } from './resolve-list.ts'
 
@@ -22,11 +22,11 @@ const parsed = <Value>(parse: (text: string) => Value | undefined, issue: string
   })
 const storable = (issue: string) => z.string().refine(isStorable, issue)
 
-const local = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/
+const local = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?$/
 
 /** With an offset; or the value of a `datetime-local` field, which has none: all times of these pages are UTC. */
 export function momentOf(text: string): Date | undefined {
-  const at = local.test(text) ? new Date(`${text.replace(' ', 'T')}Z`) : parseSendAt(text)
+  const at = local.test(text) ? new Date(`${text.replace(/[t ]/, 'T')}Z`) : momentInQuery(text)
   return at && at.getTime() >= 0 ? at : undefined
 }
 export const time = (name: string) =>
@@ -51,7 +51,7 @@ const form = z.object({
   providerCode: field(storable('Code: no send has this code.')),
   flowId: field(storable('Flow: no flow has this id or name.')),
   reference: field(storable('Reference: no send has this reference.')),
-  contact: field(parsed(parseStoredContact, `Contact: enter ${anyContact}.`)),
+  contact: field(parsed(contactInQuery, `Contact: enter ${anyContact}.`)),
   messageId: field(
     z
       .string()

@@ -4,6 +4,7 @@ import { describeIssue, describeIssues } from '../issues.ts'
 import { maskText } from '../mask-text.ts'
 import type { DeliveryState, ReceiptRules } from '../receipt.ts'
 import { jsonOf } from '../receipt-request.ts'
+import { parseMoment } from '../send-at.ts'
 import { isSignedWebhook } from '../standard-webhooks.ts'
 
 interface WebhookReceiptConfig {
@@ -11,7 +12,10 @@ interface WebhookReceiptConfig {
 }
 
 export const maxPerRequest = 100
-const aMoment = z.iso.datetime({ offset: true, error: 'has to be a time such as 2026-11-21T14:00:00Z' })
+const aMoment = z
+  .string()
+  .meta({ format: 'date-time' })
+  .refine((text) => parseMoment(text) !== undefined, 'has to be a time such as 2026-11-21T14:00:00Z')
 const aCode = z.string().regex(/^[\w.:-]{1,64}$/, 'has to be 1 to 64 letters, digits or _ . : -')
 
 export const webhookReceipt = z
@@ -47,7 +51,7 @@ export const webhookReceipts: ReceiptRules<WebhookReceiptConfig> = {
       requestId,
       kind: status,
       providerStatus: status,
-      providerAt: at ?? null,
+      providerAt: at === undefined ? null : (parseMoment(at)?.toISOString() ?? null),
       // Texts of another system, which may repeat the contact.
       providerCode: code === undefined ? null : maskText(code, []),
       providerMessageId: null,

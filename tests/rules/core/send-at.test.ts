@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseSendAt, sendAtIssue } from '../../../src/core/send-at.ts'
+import { parseMoment, sendAtIssue } from '../../../src/core/send-at.ts'
 
 const nine = '2026-11-24T09:00:00.000Z'
 
@@ -14,14 +14,14 @@ test.each([
   ['2026-11-24T09:00:00.123000Z', '2026-11-24T09:00:00.123Z'],
   ['2028-02-29T00:00:00Z', '2028-02-29T00:00:00.000Z'],
 ])('%s is %s', (text, iso) => {
-  expect(parseSendAt(text)?.toISOString()).toBe(iso)
+  expect(parseMoment(text)?.toISOString()).toBe(iso)
 })
 
 test.each([
   ['2026-11-24T09:00:00.1230001Z', '2026-11-24T09:00:00.124Z'],
   ['2026-11-24T09:00:00.9999Z', '2026-11-24T09:00:01.000Z'],
 ])('a fraction of a millisecond is rounded up, so that nothing is sent early: %s', (text, iso) => {
-  expect(parseSendAt(text)?.toISOString()).toBe(iso)
+  expect(parseMoment(text)?.toISOString()).toBe(iso)
 })
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
   '1795510800000',
   '+002026-11-24T09:00:00Z',
 ])('%j is no time with an offset', (text) => {
-  expect(parseSendAt(text)).toBeUndefined()
+  expect(parseMoment(text)).toBeUndefined()
 })
 
 const now = Date.parse(nine)

@@ -1,0 +1,13 @@
+const maxLength = 64
+/** Control and format characters, direction marks among them, and line separators. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/**
+ * The name of a field as a message repeats it: cut, and each character that a terminal or a log would obey written out, such as
+ * `\u001b`. Half a surrogate pair, which many JSON parsers refuse in an answer, becomes U+FFFD.
+ */
+export const quotedName = (name: string): string =>
+  name
+    .slice(0, maxLength)
+    .toWellFormed()
+    .replace(unprintable, (sign) => `\\u${sign.codePointAt(0)?.toString(16).padStart(4, '0')}`)
