@@ -130,17 +130,6 @@ export function checkedOptions<Schema extends z.ZodType>(
   throw new CliError(joinIssues(issues))
 }
 
-/** Throws a CliError, because commander's own error would repeat the text, which may contain credentials. */
-export const json =
-  (option: string) =>
-  (text: string): unknown => {
-    try {
-      return JSON.parse(text)
-    } catch {
-      throw new CliError(`${option} is not valid JSON; check it, and quote it for your shell.`)
-    }
-  }
-
 const contactBy =
   (parse: typeof parseContact) =>
   (text: string): Pick<Contact, 'type' | 'value'> => {

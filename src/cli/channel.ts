@@ -23,7 +23,7 @@ import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
 import { type ShownConfig, shownConfig } from '../core/shown-config.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
-import { existingAccount, json, operatorsWords } from './arguments.ts'
+import { existingAccount, operatorsWords } from './arguments.ts'
 import {
   autoSuppressOption,
   type ChannelOptions,
@@ -42,6 +42,7 @@ import {
   fallbackWarnings,
   hasFallbackOptions,
 } from './fallback-options.ts'
+import { givenJson } from './given-json.ts'
 import { name } from './name.ts'
 
 export function channelCommands(program: Command, answer: Answerer): void {
@@ -69,7 +70,11 @@ function createCommand(channel: Command, answer: Answerer): void {
         .makeOptionMandatory(),
     )
     .requiredOption('--name <name>', 'a name to recognise it by', name)
-    .requiredOption('--config <json>', "the provider's config; {} for the sandbox", json('--config'))
+    .requiredOption(
+      '--config <json>',
+      "the provider's config, as @FILE, - for stdin, or JSON; {} for the sandbox",
+      givenJson('--config'),
+    )
     .addOption(onUncertainOption())
     .addOption(orderingOption())
     .option(...expireAfterOption)
@@ -110,8 +115,8 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option('--name <name>', 'a name to recognise it by', name)
     .option(
       '--config <json>',
-      "the provider's whole config, which replaces the current one",
-      json('--config'),
+      "the provider's whole config, which replaces the current one, as @FILE, - for stdin, or JSON",
+      givenJson('--config'),
     )
     .addOption(onUncertainOption())
     .addOption(orderingOption())

@@ -35,7 +35,7 @@ export function credentialsCommands(program: Command, answer: Answerer): void {
         ].join(', and ')
         const again = [
           ...(configs.unopened.length > 0
-            ? ['set each config again: outbound channel update ID --config JSON']
+            ? ['set each config again: outbound channel update ID --config @FILE']
             : []),
           ...(secrets.unopened.length > 0
             ? ['replace each secret: outbound endpoint rotate-secret ID --overlap 0s']

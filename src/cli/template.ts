@@ -7,7 +7,8 @@ import { describeIssue, describeIssues } from '../core/issues.ts'
 import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, CliError } from './answer.ts'
-import { json, templateName } from './arguments.ts'
+import { templateName } from './arguments.ts'
+import { givenJson } from './given-json.ts'
 
 interface SetOptions {
   channel: string
@@ -22,7 +23,11 @@ export function templateCommands(program: Command, answer: Answerer): void {
     .command('set')
     .requiredOption('--channel <id>', 'the channel of the template')
     .requiredOption('--name <name>', 'the name that sends use', templateName)
-    .requiredOption('--definition <json>', 'the template as the provider needs it', json('--definition'))
+    .requiredOption(
+      '--definition <json>',
+      'the template as the provider needs it, as @FILE, - for stdin, or JSON',
+      givenJson('--definition'),
+    )
     .action((options: SetOptions, command: Command) =>
       answer(command, async ({ db, actor }) => {
         const { channel: channelId, name } = options

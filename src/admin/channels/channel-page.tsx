@@ -179,7 +179,7 @@ function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) 
         ) : (
           <Fact name="Config">
             not kept for this page: set it again with{' '}
-            <code>outbound channel update {channel.channelId} --config</code>
+            <code>outbound channel update {channel.channelId} --config @FILE</code>
           </Fact>
         )}
       </dl>

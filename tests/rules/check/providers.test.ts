@@ -46,8 +46,10 @@ test.each(providerNames)('the docs say what %s accepts, and how to set up a chan
   expect(existsSync(`docs/reference/providers/${name}.md`)).toBe(true)
   const howTo = readFileSync('docs/how-to/set-up-a-channel.md', 'utf8')
   expect(howTo).toMatch(new RegExp(`^## .*\`${name}\``, 'm'))
-  const command = new RegExp(`channel create --account \\$ACCOUNT --provider ${name} [^']*--config '([^']*)'`)
-  const [, config = ''] = command.exec(howTo) ?? []
+  const command = `channel create --account \\$ACCOUNT --provider ${name} [^'<]*--config`
+  const given = new RegExp(`${command} (?:'(.*)'|- <<'EOF'\\n(.*)\\nEOF\\n)`)
+  const [, argument, onStdin = ''] = given.exec(howTo) ?? []
+  const config = argument ?? onStdin
   expect(providerRules[name].config.safeParse(JSON.parse(config)).error).toBeUndefined()
 })
 

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { CliError } from './answer.ts'
+
+/** The descriptor of stdin; its path would not open under some supervisors. */
+const stdin = 0
+
+/**
+ * Parses an option with JSON: the JSON itself, `@FILE`, or `-` for stdin. What is secret belongs into a file or on stdin, because other
+ * users of the machine see arguments. Throws a CliError, because commander's own error would repeat the text.
+ */
+export const givenJson =
+  (option: string) =>
+  (given: string): unknown => {
+    const { from, text } = contentOf(option, given)
+    try {
+      return JSON.parse(text)
+    } catch {
+      throw new CliError(`${option} is not valid JSON; check it, ${from}`)
+    }
+  }
+
+function contentOf(option: string, given: string): { from: string; text: string } {
+  if (given === '-') return { from: 'as it comes on stdin', text: read(option, stdin, 'stdin') }
+  if (!given.startsWith('@'))
+    return { from: 'and quote it for your shell, or give @FILE or - for stdin', text: given }
+  const path = given.slice(1)
+  if (path === '') throw new CliError(`${option} names no file after the @; write @FILE, or - for stdin`)
+  return { from: `in ${path}`, text: read(option, path, path) }
+}
+
+function read(option: string, source: string | number, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(source))
+  } catch (error) {
+    if (error instanceof TypeError)
+      throw new CliError(
+        `${option}: ${name} is not UTF-8; convert it, e.g. with: iconv -f WINDOWS-1252 -t UTF-8`,
+      )
+    throw new CliError(
+      `${option}: can't read ${name} (${(error as NodeJS.ErrnoException).code}); check that it is there and readable`,
+    )
+  }
+}
