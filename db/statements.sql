@@ -4385,6 +4385,10 @@ resent as (
     and c.finished_at is not null and c.created_at >= $2 and (c.given_up or not $3)
   returning 1)
 select last.request_id as "requestId", last.sequence, (select count(*)::int from resent) as resent,
+       (select count(*)::int from page where created_at >= $2 and finished_at is null) as waiting,
+       (select count(*)::int from page
+        where created_at >= $2 and finished_at is not null and $3 and not given_up) as delivered,
+       (select count(*)::int from page where created_at < $2) as earlier,
        (select count(*) from page) = $6 as "isMore"
 from (select 1) one left join lateral (
   select request_id, sequence from page order by request_id desc, sequence desc limit 1) last on true;

@@ -32,6 +32,9 @@ const resendEndpointStatement = prepared<{
   requestId: string | null
   sequence: number
   resent: number
+  waiting: number
+  delivered: number
+  earlier: number
   isMore: boolean
 }>(
   'resend_callbacks_of_endpoint',
@@ -56,6 +59,10 @@ const resendEndpointStatement = prepared<{
         and c.finished_at is not null and c.created_at >= $2 and (c.given_up or not $3)
       returning 1)
     select last.request_id as "requestId", last.sequence, (select count(*)::int from resent) as resent,
+           (select count(*)::int from page where created_at >= $2 and finished_at is null) as waiting,
+           (select count(*)::int from page
+            where created_at >= $2 and finished_at is not null and $3 and not given_up) as delivered,
+           (select count(*)::int from page where created_at < $2) as earlier,
            (select count(*) from page) = $6 as "isMore"
     from (select 1) one left join lateral (
       select request_id, sequence from page order by request_id desc, sequence desc limit 1) last on true`,
@@ -63,23 +70,36 @@ const resendEndpointStatement = prepared<{
 
 const pageSize = 2000
 
+/** `waiting`: for a call anyway. `delivered`: not given up, if only such ones are sent. `earlier`: of changes before the time. */
+const whyLeftOut = ['waiting', 'delivered', 'earlier'] as const
+
+export interface ResentCallbacks {
+  resent: number
+  leftOut: Record<(typeof whyLeftOut)[number], number>
+}
+
 /**
  * Sends the callbacks of an endpoint since a time once more, by pages.
  *
  * @param runPage runs each page, within what its process has for it.
- * @returns how many.
+ * @returns how many, and how many were left out.
  */
-export async function resendOfEndpoint(
+export async function resendCallbacks(
   db: Database,
   { endpointId, since, onlyGivenUp }: { endpointId: string; since: Date; onlyGivenUp: boolean },
   runPage: RunPage = (page) => page(),
-): Promise<number> {
-  let resent = 0
+): Promise<ResentCallbacks> {
+  const total: ResentCallbacks = { resent: 0, leftOut: { waiting: 0, delivered: 0, earlier: 0 } }
   for (let after: { requestId: string; sequence: number } = { requestId: NIL, sequence: -1 }; ; ) {
     const values = [endpointId, since, onlyGivenUp, after.requestId, after.sequence, pageSize]
     const [page] = await runPage(() => resendEndpointStatement(db, values))
-    resent += page?.resent ?? 0
-    if (!page?.isMore || page.requestId === null) return resent
+    total.resent += page?.resent ?? 0
+    for (const why of whyLeftOut) total.leftOut[why] += page?.[why] ?? 0
+    if (!page?.isMore || page.requestId === null) return total
     after = { requestId: page.requestId, sequence: page.sequence }
   }
 }
+
+/** As `resendCallbacks`. @returns how many. */
+export const resendOfEndpoint = async (...asked: Parameters<typeof resendCallbacks>): Promise<number> =>
+  (await resendCallbacks(...asked)).resent

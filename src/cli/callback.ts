@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
 import { audited, auditedInPages } from '../../db/audit/record.ts'
 import { findEndpoint } from '../../db/callbacks/endpoints.ts'
-import { resendOfEndpoint, resendOfSend } from '../../db/callbacks/resends.ts'
+import { type ResentCallbacks, resendCallbacks, resendOfSend } from '../../db/callbacks/resends.ts'
 import { findSend } from '../../db/sends/sends.ts'
 import { endpointResent } from '../core/audit-details.ts'
 import { resendSchema } from '../core/endpoint-request.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { type Answerer, type CliContext, CliError } from './answer.ts'
+import { whyNotResent } from '../core/resent-callbacks.ts'
+import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
 import { checkedOptions } from './arguments.ts'
 import { noEndpoint } from './endpoint.ts'
 
@@ -26,15 +27,26 @@ export function callbackCommands(program: Command, answer: Answerer): void {
     .option('--since <time>', '2026-11-21T14:00:00Z, or 1h for an hour ago')
     .option('--only <what>', 'given-up: only callbacks that were given up')
     .action((requestId: string | undefined, options: ResendOptions, command: Command) =>
-      answer(command, async (context) => ({ resent: await resend(context, requestId, options) })),
+      answer<Resent>(command, (context) => resend(context, requestId, options), render),
     )
 }
+
+/** `leftOut` says why nothing of a set was sent again. */
+type Resent = Pick<ResentCallbacks, 'resent'> & Partial<ResentCallbacks>
+
+function render({ resent, leftOut }: Resent): string {
+  const why = leftOut ? whyNotResent(resent, leftOut) : resent === 0 ? noneOfSend : ''
+  return [renderFields({ resent }), why].filter(Boolean).join('\n')
+}
+
+const noneOfSend =
+  'The send has no callback that has ended: its account has no endpoint that takes its changes, or they still wait.'
 
 async function resend(
   { db, actor }: CliContext,
   requestId: string | undefined,
   options: ResendOptions,
-): Promise<number> {
+): Promise<Resent> {
   const { endpoint, since, only } = options
   const found = canBeRecordId(endpoint ?? '') ? await findEndpoint(db, String(endpoint)) : undefined
   if (endpoint !== undefined && !found) throw noEndpoint(endpoint)
@@ -45,7 +57,7 @@ async function resend(
       throw new CliError(
         `The endpoint ${endpoint} gets no callbacks of this send: another account posted it; see: outbound endpoint list --account ID`,
       )
-    return await audited(
+    const resent = await audited(
       db,
       (transaction) => resendOfSend(transaction, { requestId, endpointId: endpoint }),
       (resent) => ({
@@ -55,14 +67,16 @@ async function resend(
         details: { ...(endpoint !== undefined && { endpointId: endpoint }), resent },
       }),
     )
+    return { resent }
   }
   if (requestId !== undefined || endpoint === undefined || since === undefined)
     throw new CliError('Give one requestId, or --endpoint and --since; see: outbound callback resend --help')
   const asked = checkedOptions(resendSchema, { since, only })
   const set = { endpointId: endpoint, since: asked.since, onlyGivenUp: asked.only !== undefined }
-  return await auditedInPages(
+  const { resent, leftOut } = await auditedInPages(
     db,
     { ...actor, ...endpointResent(set) },
-    { change: () => resendOfEndpoint(db, set), resultOf: (resent) => ({ resent }) },
+    { change: () => resendCallbacks(db, set), resultOf: ({ resent }) => ({ resent }) },
   )
+  return { resent, ...(resent === 0 && { leftOut }) }
 }

@@ -116,9 +116,30 @@ test('sending again from a time', async () => {
   const { status: answered, headers } = await postForm(url, { since: '2020-01-01T00:00', onlyGivenUp: 'yes' })
   expect(answered).toBe(303)
   const { text } = await getPage(admin.url + headers.get('Location'))
-  expect(text).toContain('1 callbacks are being sent again.')
+  expect(text).toContain('1 callback is being sent again.')
   await tried(endpoint, 3)
   expect((await page(endpoint)).text).toContain('It answers.')
+})
+
+test('sending again is of all, given up or not, unless asked otherwise; a zero says what was left out, and why', async () => {
+  const endpoint = await endpointOf()
+  const url = `${admin.url}/endpoints/${endpoint.endpointId}/resend`
+  const resend = async (fields: Record<string, string>) =>
+    (await getPage(admin.url + (await postForm(url, fields)).headers.get('Location'))).text
+  expect(await resend({ since: '2020-01-01T00:00' })).toContain(
+    '0 callbacks are being sent again. The endpoint has no callbacks',
+  )
+  status = 200
+  await accept(service, account, textBody())
+  await tried(endpoint, 1)
+  expect((await page(endpoint)).html).toMatch(/name="onlyGivenUp" type="checkbox" value="yes"\/>/)
+  expect(await resend({ since: '2020-01-01T00:00', onlyGivenUp: 'yes' })).toContain(
+    '0 callbacks are being sent again. Left out: 1 was delivered, and not given up.',
+  )
+  expect(await resend({ since: '2100-01-01T00:00' })).toContain(
+    'Left out: 1 is of a change before the time given.',
+  )
+  expect(await resend({ since: '2020-01-01T00:00' })).toContain('1 callback is being sent again.')
 })
 
 test.each(['nothing', '01890000-0000-7000-8000-000000000000'])('of %s there is no page', async (id) => {

@@ -234,6 +234,10 @@ describe('with a worker', () => {
     expect(await done('callback', 'resend', ...since, '--only', 'given-up')).toEqual({ resent: 1 })
     await eventually('the first again', async () => callsOf(first) === 3)
     expect(await allDone(endpoint, 2)).toMatchObject([{ givenUp: false }, { givenUp: false }])
+    expect(await done('callback', 'resend', ...since, '--only', 'given-up')).toEqual({
+      resent: 0,
+      leftOut: { waiting: 0, delivered: 2, earlier: 0 },
+    })
     expect(callsOf(second)).toBe(1)
 
     expect(await done('callback', 'resend', second)).toEqual({ resent: 1 })

@@ -1,6 +1,8 @@
 import type { findEndpoint } from '../../../db/callbacks/endpoints.ts'
+import type { ResentCallbacks } from '../../../db/callbacks/resends.ts'
 import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
 import type { Role } from '../../core/person.ts'
+import { whyNotResent } from '../../core/resent-callbacks.ts'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { Fact } from '../support/send-details.tsx'
@@ -14,8 +16,8 @@ interface EndpointPageProps {
   /** Of its account. */
   accountName: string
   callbacks: readonly ShownCallback[]
-  /** How many callbacks were just made to wait again. */
-  resent: number | undefined
+  /** The callbacks that were just made to wait again. */
+  resent: ResentCallbacks | undefined
   role: Role
 }
 
@@ -27,7 +29,12 @@ export function EndpointPage({ endpoint, accountName, callbacks, resent, role }:
       <section class={`verdict ${disabledAt || failingSince ? 'bad' : 'good'}`}>
         <p class="kicker">Endpoint of callbacks</p>
         <h1>{headline(endpoint)}</h1>
-        {resent !== undefined && <p>{resent} callbacks are being sent again.</p>}
+        {resent && (
+          <p>
+            {resent.resent} {resent.resent === 1 ? 'callback is' : 'callbacks are'} being sent again.{' '}
+            {whyNotResent(resent.resent, resent.leftOut)}
+          </p>
+        )}
         {disabledAt && role !== 'operator' && <p>An operator can enable it on this page.</p>}
       </section>
       {role === 'operator' && <SwitchForm endpointId={endpointId} disabledAt={disabledAt} />}
@@ -40,7 +47,7 @@ export function EndpointPage({ endpoint, accountName, callbacks, resent, role }:
             <input id="since" name="since" type="datetime-local" required />
           </p>
           <p class="choice">
-            <input id="onlyGivenUp" name="onlyGivenUp" type="checkbox" value="yes" checked />
+            <input id="onlyGivenUp" name="onlyGivenUp" type="checkbox" value="yes" />
             <label for="onlyGivenUp">Only those that were given up</label>
           </p>
           <button type="submit">Send again</button>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { namesOf } from '../../../db/accounts/names.ts'
 import { audited, auditedInPages, recordAudit } from '../../../db/audit/record.ts'
 import { disableEndpoint, enableEndpoint, findEndpoint } from '../../../db/callbacks/endpoints.ts'
-import { resendOfEndpoint } from '../../../db/callbacks/resends.ts'
+import { type ResentCallbacks, resendCallbacks } from '../../../db/callbacks/resends.ts'
 import { findNewestCallbacks } from '../../../db/callbacks/shown-callbacks.ts'
 import type { Transaction } from '../../../db/client.ts'
 import { type EndpointFilter, listAllEndpoints } from '../../../db/overview/endpoints.ts'
@@ -45,14 +45,13 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
     const endpoint = await find(db, c.req.param('endpointId'))
     const callbacks = await findNewestCallbacks(db, [endpoint.endpointId, shownCallbacks])
     const names = await namesOf(db, [endpoint.accountId])
-    const resent = /^\d{1,9}$/.exec(c.req.query('resent') ?? '')
     return c.html(
       <EndpointPage
         endpoint={endpoint}
         accountName={names.get(endpoint.accountId) ?? ''}
         role={c.get('person').role}
         callbacks={callbacks}
-        resent={resent ? Number(resent[0]) : undefined}
+        resent={resentIn(c.req.query())}
       />,
     )
   })
@@ -65,16 +64,36 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
       throw new PageError(400, 'Give the time since when, for example 2026-11-21T14:00, in UTC.')
     const set = { endpointId, since: from, onlyGivenUp: onlyGivenUp === 'yes' }
     const row = { ...pageActor(c), ...endpointResent(set) }
-    const resent = await auditedInPages(db, row, {
-      change: () => resendOfEndpoint(db, set),
-      resultOf: (resent) => ({ resent }),
+    const { resent, leftOut } = await auditedInPages(db, row, {
+      change: () => resendCallbacks(db, set),
+      resultOf: ({ resent }) => ({ resent }),
     })
     log.info({ event: 'callbacks_resent', endpointId, resent, by: c.get('person').name })
-    return c.redirect(`/endpoints/${endpointId}?resent=${resent}`, 303)
+    const { waiting, delivered, earlier } = leftOut
+    const counts = `resent=${resent}&waiting=${waiting}&delivered=${delivered}&earlier=${earlier}`
+    return c.redirect(`/endpoints/${endpointId}?${counts}`, 303)
   })
 
   app.route('/', switches({ db, log }))
   return app
+}
+
+/** What was just sent again, and what was left out, if the page follows that. */
+function resentIn({
+  resent,
+  waiting,
+  delivered,
+  earlier,
+}: Record<string, string>): ResentCallbacks | undefined {
+  const number = (text: string | undefined) => (/^\d{1,9}$/.test(text ?? '') ? Number(text) : undefined)
+  const count = number(resent)
+  if (count === undefined) return undefined
+  const leftOut = {
+    waiting: number(waiting) ?? 0,
+    delivered: number(delivered) ?? 0,
+    earlier: number(earlier) ?? 0,
+  }
+  return { resent: count, leftOut }
 }
 
 type Needed = Pick<AdminRuntime, 'db' | 'log'>
