@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 import type { MessageType } from '../core/message.ts'
 import type { EventFields } from '../core/timeline-events.ts'
+import { standardOutput } from './log-output.ts'
 import { safeError } from './safe-error.ts'
 import { traceFields } from './tracing.ts'
 
@@ -8,35 +9,27 @@ export type { Logger }
 
 /** A log of one JSON object per line. Log a send's events with `logEvent`, so that each line carries its requestId. */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
-  const options = {
-    level,
-    base: null,
-    timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: levelName },
-    mixin: traceFields,
-    // What `safeError` made. pino's own serializer would replace the error's name by `Object`.
-    serializers: { err: (safe: object) => safe },
-  }
-  return pino(options, destination ?? standardOutput())
+  const options = { ...format, level, mixin: traceFields }
+  return pino(options, destination ?? standardOutput(recoveryLine))
 }
 
-/** Writes the lines of one event-loop tick together, at its end: a write costs far more than the line itself. */
-function standardOutput(): DestinationStream {
-  // Synchronous: an asynchronous destination never stops retrying at exit if stdout is gone.
-  const output = pino.destination({ dest: 1, sync: true })
-  let lines = ''
-  const write = () => {
-    const text = lines
-    lines = ''
-    if (text !== '') output.write(text)
-  }
-  process.on('exit', write)
-  return {
-    write(line) {
-      if (lines === '') setImmediate(write)
-      lines += line
-    },
-  }
+const format = {
+  base: null,
+  timestamp: stdTimeFunctions.isoTime,
+  formatters: { level: levelName },
+  // What `safeError` made. pino's own serializer would replace the error's name by `Object`.
+  serializers: { err: (safe: object) => safe },
+}
+
+/** Written whatever the log's level is: it explains a gap. */
+function recoveryLine({ dropped, reason }: { dropped: number; reason: string }): string {
+  let line = ''
+  pino({ ...format, level: 'warn' }, { write: (text) => (line = text) }).warn({
+    event: 'log_lines_dropped',
+    dropped,
+    reason,
+  })
+  return line
 }
 
 /** Fields of log lines that differ from the timeline's, and of events that are logged only. */

@@ -83,6 +83,10 @@ function storeMetrics({ gauge, counter }: Definitions) {
       'shard',
     ),
     faults: counter('outbound_faults_total', 'Faults logged, by level.', 'level'),
+    logLinesDropped: counter(
+      'outbound_log_lines_dropped_total',
+      'Log lines that were dropped because stdout could not be written.',
+    ),
   }
 }
 

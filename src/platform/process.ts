@@ -2,6 +2,7 @@ import { constants } from 'node:os'
 import closeWithGrace from 'close-with-grace'
 import { type Logger, logFault } from './logger.ts'
 import type { ProcessKind } from './metrics.ts'
+import { guardStderr, printError } from './print-error.ts'
 import { startIssue } from './start-issue.ts'
 import { flushSpans } from './tracing.ts'
 
@@ -27,6 +28,7 @@ export const stopWithinMs = {
  * point handles it: the first process of a container ignores signals without a handler, and would go on and take work.
  */
 export async function runProcess(main: () => Promise<void>): Promise<void> {
+  guardStderr()
   for (const signal of endSignals) {
     process.on(signal, () => {
       if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])
@@ -35,8 +37,7 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
   try {
     await main()
   } catch (error) {
-    const text = startIssue(error)
-    process.stderr.write(`${text}\n`)
+    printError(startIssue(error))
     // Open connections would keep the process alive.
     process.exit(1)
   }
@@ -52,8 +53,13 @@ export function closeOnSignal(log: Logger, withinMs: number, close: () => Promis
   const grace = closeWithGrace(
     { delay: withinMs, logger: false, skip: [...endSignals] },
     async ({ signal = first?.signal, err }) => {
-      if (err) logFault(log, 'crashed', err)
-      else log.info({ event: 'stopping', signal })
+      if (err) {
+        logFault(log, 'crashed', err)
+        // The log may be unable to take it.
+        printError(startIssue(err))
+      } else {
+        log.info({ event: 'stopping', signal })
+      }
       await close()
       await flushSpans()
       log.info({ event: 'stopped' })

@@ -1,5 +1,6 @@
 import type { RegistryContentType } from 'prom-client'
 import type { Clients } from './clients.ts'
+import { droppedLogLines } from './log-output.ts'
 import { faultCounts } from './logger.ts'
 
 /** The current metrics of this process, in Prometheus's text format. Queries neither PostgreSQL nor Redis. */
@@ -18,5 +19,7 @@ export async function scrape(
   for (const collect of metrics.beforeScrape) collect()
   metrics.faults.reset()
   for (const [level, count] of Object.entries(faultCounts(log))) metrics.faults.inc({ level }, count)
+  metrics.logLinesDropped.reset()
+  metrics.logLinesDropped.inc(droppedLogLines())
   return { contentType: metrics.registry.contentType, text: await metrics.registry.metrics() }
 }
