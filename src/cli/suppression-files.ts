@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Suppression } from '../../db/suppression/entries.ts'
 import { type CsvEntry, checkCsv, csvLine, entriesOfCsv } from '../core/suppression-csv.ts'
+import { utf8Text } from '../core/utf8.ts'
 import { CliError } from './answer.ts'
 
 const pageSize = 5000
@@ -12,14 +13,15 @@ interface CsvFile {
   isChannel: (id: string) => boolean
 }
 
-/** Its lines by their numbers, from 1. */
-async function* linesOf(path: string): AsyncGenerator<[number: number, line: string]> {
-  const input = createReadStream(path, 'utf8')
+/** Its lines by their numbers, from 1; undefined for one that isn't UTF-8. */
+async function* linesOf(path: string): AsyncGenerator<[number: number, line: string | undefined]> {
+  // A character a byte, so that each line's bytes can be checked. A faulty one would otherwise be stored as U+FFFD.
+  const input = createReadStream(path, 'latin1')
   let number = 0
   try {
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       number++
-      yield [number, line]
+      yield [number, utf8Text(Buffer.from(line, 'latin1'))]
     }
   } catch (error) {
     throw new CliError(`Can't read --file: ${(error as Error).message}`)

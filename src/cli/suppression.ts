@@ -14,6 +14,7 @@ import {
 import { importSuppressions } from '../../db/suppression/import.ts'
 import { suppressionChanged } from '../core/audit-details.ts'
 import { anyContact, type Contact } from '../core/contact.ts'
+import { byteOrderMark } from '../core/csv.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { suppressionKey } from '../core/suppression.ts'
 import { csvHeader } from '../core/suppression-csv.ts'
@@ -187,14 +188,15 @@ function exportCommand(suppression: Command, answer: Answerer): void {
     .command('export')
     .description('print the entries as import reads them, with whole contacts')
     .requiredOption(...ofAccount)
-    .action((options: { account: string }, command: Command) =>
+    .option('--bom', 'with a byte order mark, by which spreadsheets know UTF-8')
+    .action((options: { account: string; bom?: true }, command: Command) =>
       answer(
         command,
         async ({ db, print }) => {
           const accountId = await existingAccount(db, options.account)
           const { json } = command.optsWithGlobals<{ json?: boolean }>()
           if (json) throw new CliError('suppression export prints CSV: leave --json out')
-          let lines = [csvHeader]
+          let lines = [`${options.bom ? byteOrderMark : ''}${csvHeader}`]
           for await (const page of allSuppressions(db, accountId)) {
             print(lines.join('\n'))
             lines = csvLines(page)

@@ -1,9 +1,20 @@
-import { type Contact, parseContact } from './contact.ts'
-import { csvField, plainText, textOf } from './csv.ts'
+import { type Contact, contactIssue, parseStoredContact } from './contact.ts'
+import {
+  byteOrderMark,
+  type CsvSeparator,
+  csvField,
+  csvFields,
+  csvSeparators,
+  plainText,
+  textOf,
+} from './csv.ts'
 import { suppressionReason } from './suppression.ts'
+import { notUtf8 } from './utf8.ts'
+
+const columns = ['contact', 'channelId', 'reason']
 
 /** Line 1 of a file of suppressions. Each line after it is an entry, by RFC 4180, without line breaks in a field. */
-export const csvHeader = 'contact,channelId,reason'
+export const csvHeader = columns.join(',')
 
 /** One entry of such a file. */
 export interface CsvEntry {
@@ -16,36 +27,28 @@ export interface CsvEntry {
 const plainField = (text: string) => csvField(plainText(text))
 
 export function csvLine({ contact, channelId, reason }: CsvEntry): string {
-  const value = contact.type === 'phone' ? contact.value : plainField(contact.value)
-  return `${value},${channelId ?? ''},${plainField(reason ?? '')}`
-}
-
-/** The fields of a line; undefined if its quotes don't fit. */
-function fieldsOf(line: string): string[] | undefined {
-  if (!line.includes('"')) return line.split(',')
-  const fields: string[] = []
-  const field = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y
-  for (;;) {
-    const [, inQuotes, bare = '', end] = field.exec(line) ?? []
-    if (end === undefined) return undefined
-    fields.push(inQuotes === undefined ? bare : inQuotes.replaceAll('""', '"'))
-    if (end === '') return fields
-  }
+  // Programs read this one. A number of digits alone runs nothing in a spreadsheet.
+  const value = contact.type === 'phone' ? csvField(contact.value) : plainField(contact.value)
+  return `${value},${csvField(channelId ?? '')},${plainField(reason ?? '')}`
 }
 
 /**
- * Reads a line after the first.
+ * Reads the fields of a line after the header.
  *
  * @param isChannel whether the account has a channel with this id.
  * @returns what is wrong, without the contact.
  */
-function readCsvLine(line: string, isChannel: (id: string) => boolean): CsvEntry | { issue: string } {
-  const fields = fieldsOf(line)
-  if (!fields) return { issue: 'a quote is not closed, or stands inside of a field' }
-  if (fields.length !== 3) return { issue: `has ${fields.length} fields in place of 3` }
+function readEntry(
+  fields: readonly string[],
+  isChannel: (id: string) => boolean,
+): CsvEntry | { issue: string } {
+  if (fields.length !== columns.length)
+    return { issue: `has ${fields.length} fields in place of ${columns.length}` }
   const [value = '', channelId = '', reason = ''] = fields
-  const contact = parseContact(textOf(value).trim())
-  if (!contact) return { issue: 'contact: has to be a phone number or an e-mail address' }
+  const written = textOf(value).trim()
+  // An export may hold a number that only earlier releases took.
+  const contact = parseStoredContact(written)
+  if (!contact) return { issue: `contact: ${contactIssue(written)}` }
   if (channelId !== '' && !isChannel(channelId))
     return { issue: 'channelId: the account has no such channel' }
   if (reason === '') return { contact, channelId: channelId || null, reason: null }
@@ -56,28 +59,61 @@ function readCsvLine(line: string, isChannel: (id: string) => boolean): CsvEntry
 
 const maxFaults = 10
 
-/** Lines by their numbers, from 1. */
+/** Lines by their numbers, from 1; undefined for one that isn't UTF-8. */
 export type NumberedLines =
-  | AsyncIterable<[number: number, line: string]>
-  | Iterable<[number: number, line: string]>
+  | AsyncIterable<[number: number, line: string | undefined]>
+  | Iterable<[number: number, line: string | undefined]>
+
+/** Reads the lines of a file in their order: nothing for an empty one, for `sep=;`, as spreadsheets write it, and for the header. */
+function lineReader(isChannel: (id: string) => boolean) {
+  let separator: CsvSeparator | undefined
+  return (
+    number: number,
+    given: string | undefined,
+  ): CsvEntry | { issue: string; ends?: true } | undefined => {
+    const line = (number === 1 && given?.startsWith(byteOrderMark) ? given.slice(1) : given)?.replace(
+      /\r$/,
+      '',
+    )
+    if (line === undefined) return { issue: notUtf8 }
+    if (separator === undefined) {
+      if (number === 1 && /^"?sep=.?"?\s*$/i.test(line)) return undefined
+      separator = csvSeparators.find((one) => isHeader(csvFields(line, one)))
+      return separator ? undefined : { issue: `has to be ${csvHeader}`, ends: true }
+    }
+    const fields = csvFields(line, separator)
+    if (!fields) return { issue: 'a quote is not closed, or stands inside of a field' }
+    const filled = fields.findLastIndex((field) => field.trim() !== '') + 1
+    // Spreadsheets write rows that were emptied, and columns beside the table.
+    if (filled === 0) return undefined
+    return readEntry(fields.slice(0, Math.max(filled, columns.length)), isChannel)
+  }
+}
+
+const isHeader = (fields: string[] | undefined) =>
+  fields !== undefined &&
+  columns.every((column, index) => fields[index]?.trim().toLowerCase() === column.toLowerCase()) &&
+  fields.slice(columns.length).every((field) => field.trim() === '')
 
 /** What a file has: how many entries, or what is wrong with it, naming the faulty lines. */
 export async function checkCsv(
   lines: NumberedLines,
   isChannel: (id: string) => boolean,
 ): Promise<{ entries: number } | { faults: string[]; more: number }> {
+  const read = lineReader(isChannel)
   const faults: string[] = []
   let entries = 0
   let faulty = 0
-  for await (const [number, given] of lines) {
-    const line = lineOf(number, given)
-    if (line === undefined) continue
-    const issue = number === 1 ? headerIssue(line) : issueIn(readCsvLine(line, isChannel))
-    if (number > 1) entries++
-    if (issue === undefined) continue
+  for await (const [number, line] of lines) {
+    const entry = read(number, line)
+    if (entry === undefined) continue
+    if (!('issue' in entry)) {
+      entries++
+      continue
+    }
     faulty++
-    if (faults.length < maxFaults) faults.push(`line ${number}: ${issue}`)
-    if (number === 1) break
+    if (faults.length < maxFaults) faults.push(`line ${number}: ${entry.issue}`)
+    if (entry.ends) break
   }
   if (faulty > 0) return { faults, more: faulty - faults.length }
   if (entries > 0) return { entries }
@@ -95,11 +131,11 @@ export async function* entriesOfCsv(
   pageSize: number,
   onFault: (number: number) => never,
 ): AsyncGenerator<CsvEntry[]> {
+  const read = lineReader(isChannel)
   let page: CsvEntry[] = []
-  for await (const [number, given] of lines) {
-    const line = lineOf(number, given)
-    if (number === 1 || line === undefined) continue
-    const entry = readCsvLine(line, isChannel)
+  for await (const [number, line] of lines) {
+    const entry = read(number, line)
+    if (entry === undefined) continue
     if ('issue' in entry) return onFault(number)
     page.push(entry)
     if (page.length < pageSize) continue
@@ -108,12 +144,3 @@ export async function* entriesOfCsv(
   }
   if (page.length > 0) yield page
 }
-
-/** Undefined for an empty line after the first one, which may begin with a byte order mark. */
-function lineOf(number: number, line: string): string | undefined {
-  const text = number === 1 ? line.replace(/^\ufeff/, '') : line
-  return text.trim() === '' && number > 1 ? undefined : text
-}
-
-const headerIssue = (line: string) => (line.trim() === csvHeader ? undefined : `has to be ${csvHeader}`)
-const issueIn = (read: ReturnType<typeof readCsvLine>) => ('issue' in read ? read.issue : undefined)

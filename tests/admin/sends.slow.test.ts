@@ -259,7 +259,12 @@ describe('a list as CSV', () => {
     })
     expect(row.contact).toMatch(/^'\+49\*+\d\d$/)
     expect(text).not.toContain(contact)
-    expect((await csv({ contact }, showing.url)).text).toContain(`,'${contact},`)
+    expect((await csv({ contact }, showing.url)).text).toContain(`,"'${contact}",`)
+    const { text: marked } = await csv({ contact, bom: 'true' }, showing.url)
+    const bytes = await (
+      await fetch(`${showing.url}/sends.csv?${new URLSearchParams({ contact, bom: 'true' })}`)
+    ).arrayBuffer()
+    expect(Buffer.from(bytes).toString()).toBe(`\ufeff${marked}`)
     expect((await postForm(`${admin.url}/sends.csv`, { contact })).html).toBe(text)
   })
 

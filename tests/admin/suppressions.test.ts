@@ -43,7 +43,7 @@ const entriesOf = ({ accountId }: Account) => listSuppressions(service.runtime.d
 const list = (fields: Record<string, string>, at = admin.url) =>
   getPage(`${at}/suppressions?${new URLSearchParams(fields)}`)
 /** Sends the form of an upload, as a browser does. */
-const upload = (fields: Record<string, string>, file?: string) => {
+const upload = (fields: Record<string, string>, file?: string | Buffer<ArrayBuffer>) => {
   const body = new FormData()
   for (const [name, value] of Object.entries(fields)) body.append(name, value)
   if (file !== undefined) body.append('file', new File([file], 'list.csv', { type: 'text/csv' }))
@@ -179,6 +179,8 @@ describe('an import', () => {
     ] as const)
       expect((await upload({ accountId }, file)).text).toContain(words)
     expect((await upload({ accountId })).status).toBe(400)
+    const odd = Buffer.from('contact,channelId,reason\nann@example.com,,gel\u00f6scht\n', 'latin1')
+    expect((await upload({ accountId }, odd)).text).toContain('Nothing was imported: line 2 is not UTF-8')
     expect(await entriesOf(account)).toEqual([])
   })
 })
@@ -192,8 +194,10 @@ test('an export has each entry as a record that runs nothing in a spreadsheet, a
     await (await fetch(`${at}/suppressions.csv?accountId=${account.accountId}`)).text()
   const whole = await csv(showing.url)
   expect(whole).toBe(
-    `contact,channelId,reason\r\n'${phone},,"'=HYPERLINK(""x"")"\r\n'${address},${account.channelId},\r\n`,
+    `contact,channelId,reason\r\n"'${phone}",,"'=HYPERLINK(""x"")"\r\n"'${address}","${account.channelId}",\r\n`,
   )
+  const marked = await fetch(`${showing.url}/suppressions.csv?accountId=${account.accountId}&bom=true`)
+  expect(Buffer.from(await marked.arrayBuffer()).toString()).toBe(`\ufeff${whole}`)
   expect(await csv(admin.url)).not.toContain(phone)
   const other = await buildAccount(service)
   const preview = await upload(

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
@@ -38,8 +38,8 @@ async function fileOf(...lines: string[]): Promise<string> {
 
 const header = 'contact,channelId,reason'
 
-async function exported(accountId: string): Promise<string[]> {
-  const { output, ended } = startCli(service, {}, 'suppression', 'export', '--account', accountId)
+async function exported(accountId: string, ...args: string[]): Promise<string[]> {
+  const { output, ended } = startCli(service, {}, 'suppression', 'export', '--account', accountId, ...args)
   expect(await ended).toMatchObject({ status: 0, stderr: '' })
   return output.stdout.trimEnd().split('\n')
 }
@@ -95,16 +95,23 @@ test('what can’t be is refused in one line: an unknown account, a foreign chan
 
 test('what export prints is what import reads: quotes, commas and formulas in a reason come back', async () => {
   const [from, to] = [await buildAccount(service), await buildAccount(service)]
-  const rows = [header, 'ann@example.com,,', '+4915112345678,,"says ""no"", twice"', "bob@example.com,,'=1+1"]
+  const rows = [
+    header,
+    '"ann@example.com",,',
+    '"+4915112345678",,"says ""no"", twice"',
+    `"bob@example.com",,"'=1+1"`,
+    `"carl@example.com",,"a;'=1+1"`,
+  ]
   const path = await fileOf(...rows)
   expect(await suppression('import', '--account', from.accountId, '--file', path)).toEqual({
-    imported: 3,
+    imported: 4,
     alreadyThere: 0,
   })
   expect((await list(from.accountId)).map(({ reason }: { reason: string }) => reason)).toEqual([
     null,
     'says "no", twice',
     '=1+1',
+    'a;=1+1',
   ])
   expect(await exported(from.accountId)).toEqual(rows)
   const again = await fileOf(...(await exported(from.accountId)))
@@ -112,7 +119,7 @@ test('what export prints is what import reads: quotes, commas and formulas in a 
   expect(await exported(to.accountId)).toEqual(rows)
   expect(await suppression('import', '--account', to.accountId, '--file', again)).toEqual({
     imported: 0,
-    alreadyThere: 3,
+    alreadyThere: 4,
   })
 })
 
@@ -129,7 +136,22 @@ test('a file with a byte order mark, CRLF and empty lines is read; contacts are 
     imported: 2,
     alreadyThere: 0,
   })
-  expect(await exported(accountId)).toEqual([header, '+4915112345678,,', `Bob@example.com,${channelId},gone`])
+  expect(await exported(accountId)).toEqual([
+    header,
+    '"+4915112345678",,',
+    `"Bob@example.com","${channelId}","gone"`,
+  ])
+})
+
+test('a file that is not UTF-8 is refused with its line, and the export can begin with a byte order mark', async () => {
+  const { accountId } = await buildAccount(service)
+  const path = await fileOf(header, 'ann@example.com,,', '')
+  await suppression('import', '--account', accountId, '--file', path)
+  await appendFile(path, Buffer.from('bob@example.com,,gel\u00f6scht\n', 'latin1'))
+  const stderr = await refused('import', '--account', accountId, '--file', path)
+  expect(stderr).toMatch(/line 3: is not UTF-8; save the file as UTF-8/)
+  expect(await list(accountId)).toHaveLength(1)
+  expect(await exported(accountId, '--bom')).toEqual([`\ufeff${header}`, '"ann@example.com",,'])
 })
 
 test('a file with faulty lines is imported not at all, and each is named, without its contact', async () => {

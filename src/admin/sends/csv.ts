@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/client.ts'
 import { type ListedSend, listSends, type SendsQuery } from '../../../db/sends/list.ts'
-import { csvRecord } from '../../core/csv.ts'
+import { byteOrderMark, csvRecord } from '../../core/csv.ts'
 import type { ListCursor } from '../../core/list-query.ts'
 import { summaryOf } from '../../core/timeline.ts'
 import { type Contacts, showContact } from '../masking.ts'
@@ -39,7 +39,12 @@ interface CsvList {
   accountId: string | undefined
   query: Omit<SendsQuery, 'limit'>
   contacts: Contacts
+  /** Before the header. */
+  mark?: string
 }
+
+/** Of the parameter `bom`. */
+export const markOf = (bom: unknown): string => (bom === 'true' ? byteOrderMark : '')
 
 /**
  * The list as CSV (RFC 4180), the header first, a page of rows at a time. A provider's message id isn't in it, because it may hold the
@@ -47,10 +52,10 @@ interface CsvList {
  */
 export async function* csvOf(
   db: Database,
-  { accountId, query, contacts }: CsvList,
+  { accountId, query, contacts, mark = '' }: CsvList,
   most = maxOfList,
 ): AsyncGenerator<string> {
-  let text = csvRecord(Object.keys(columns))
+  let text = `${mark}${Object.keys(columns).join(',')}\r\n`
   let left = most
   for (let after: ListCursor | undefined = query.after; ; ) {
     const limit = Math.min(pageSize, left)

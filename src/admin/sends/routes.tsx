@@ -8,7 +8,7 @@ import { contactsFor } from '../masking.ts'
 import { allow } from '../people/allow.ts'
 import { fieldsOf } from '../support/form-fields.ts'
 import { cancelList } from './cancel-list.tsx'
-import { csvOf, streamOf } from './csv.ts'
+import { csvOf, markOf, streamOf } from './csv.ts'
 import { isPrivate, type ListInput, listInputIn, listLink, queryOf, readListForm } from './list-form.ts'
 import { ListPage } from './list-page.tsx'
 import { describeList, sentenceOf } from './list-sentence.ts'
@@ -69,7 +69,8 @@ function handlers({ db, settings }: AdminRuntime) {
       if ('issues' in resolved) throw new PageError(404, resolved.issues.join(' '))
       const { limit: _, ...query } = queryOf(read.form, resolved, 0)
       const contacts = contactsFor(c.get('person'), settings)
-      const rows = csvOf(db, { accountId: resolved.accountId, query, contacts })
+      const mark = markOf(c.req.query('bom'))
+      const rows = csvOf(db, { accountId: resolved.accountId, query, contacts, mark })
       return c.body(await streamOf(rows), 200, {
         'Content-Type': 'text/csv; charset=utf-8; header=present',
         'Content-Disposition': `attachment; filename="sends-${now.toISOString().slice(0, 10)}.csv"`,

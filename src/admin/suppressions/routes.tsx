@@ -9,12 +9,13 @@ import { csvRecord } from '../../core/csv.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { suppressionCauses } from '../../core/suppression.ts'
 import { checkCsv, csvHeader, entriesOfCsv } from '../../core/suppression-csv.ts'
+import { firstOddLine, notUtf8, utf8Text } from '../../core/utf8.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { type Contacts, contactsFor, showContact } from '../masking.ts'
 import { allow } from '../people/allow.ts'
-import { streamOf } from '../sends/csv.ts'
+import { markOf, streamOf } from '../sends/csv.ts'
 import { fieldsOf } from '../support/form-fields.ts'
 import { importLimit, limitedText } from './import-limit.ts'
 import { ImportedPage, PreviewPage } from './import-pages.tsx'
@@ -68,11 +69,15 @@ function handlers({ db, settings, log }: AdminRuntime) {
   async function csv(c: Context<AdminEnv>) {
     const account = await accountOf((c.req.query('accountId') ?? '').trim())
     const contacts = contactsFor(c.get('person'), settings)
-    return c.body(await streamOf(recordsOf(allSuppressions(db, account.id), contacts)), 200, {
-      'Content-Type': 'text/csv; charset=utf-8; header=present',
-      'Content-Disposition': 'attachment; filename="suppressions.csv"',
-      'Cache-Control': 'no-store',
-    })
+    return c.body(
+      await streamOf(recordsOf(allSuppressions(db, account.id), contacts, markOf(c.req.query('bom')))),
+      200,
+      {
+        'Content-Type': 'text/csv; charset=utf-8; header=present',
+        'Content-Disposition': 'attachment; filename="suppressions.csv"',
+        'Cache-Control': 'no-store',
+      },
+    )
   }
 
   async function upload(c: Context<AdminEnv>) {
@@ -112,14 +117,25 @@ function handlers({ db, settings, log }: AdminRuntime) {
 
 /** Of an uploaded file, or of the field of the preview's form. */
 async function textOf(field: unknown): Promise<string> {
-  const text = field instanceof File ? await field.text() : field
+  const text = field instanceof File ? await utf8TextOf(field) : field
   if (typeof text === 'string') return limitedText(text)
   throw new PageError(400, 'Choose a file.')
 }
 
+async function utf8TextOf(file: File): Promise<string> {
+  const bytes = Buffer.from(await file.arrayBuffer())
+  const text = utf8Text(bytes)
+  if (text !== undefined) return text
+  throw new PageError(400, `Nothing was imported: line ${firstOddLine(bytes)} ${notUtf8}.`)
+}
+
 /** As the import reads it. Entries whose contact was erased are left out. */
-async function* recordsOf(pages: AsyncGenerator<Suppression[]>, contacts: Contacts): AsyncGenerator<string> {
-  yield `${csvHeader}\r\n`
+async function* recordsOf(
+  pages: AsyncGenerator<Suppression[]>,
+  contacts: Contacts,
+  mark: string,
+): AsyncGenerator<string> {
+  yield `${mark}${csvHeader}\r\n`
   for await (const page of pages) {
     const records = page.flatMap(({ contactType, contactValue, channelId, reason }) =>
       contactValue === null
