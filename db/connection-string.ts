@@ -60,8 +60,15 @@ function isReadable(file: string | null): boolean {
   }
 }
 
+/** Escapes that node-postgres leaves in a database's name. libpq decodes them, as in `…/a%2Fb`. */
+const reservedEscapes = /%(2F|3A|3B|40|26|3D|2B|24|2C)/gi
+const databaseName = /(?<=^postgres(?:ql)?:\/\/[^/?#]*\/)[^?#]+/i
+
 /** Converts a PostgreSQL URL for node-postgres, which by itself treats `sslmode=require` like `verify-full`. */
-export function connectionString(url: string): string {
+export function connectionString(given: string): string {
+  const url = given.replace(databaseName, (name) =>
+    name.replace(reservedEscapes, (part) => decodeURIComponent(part)),
+  )
   const parsed = parse(url)
   if (!parsed) throw new Error('DATABASE_URL is no URL')
   const { searchParams } = parsed

@@ -29,7 +29,8 @@ export class ListenFault extends Error {
 
 /** @throws ListenFault */
 export async function listenAt(server: Server, at: ListenAt): Promise<void> {
-  server.listen(at.port, at.host)
+  // As in a URL: `[::]`.
+  server.listen(at.port, at.host.replace(/^\[(.*)\]$/, '$1'))
   await once(server, 'listening').catch((error) => {
     throw new ListenFault(at, error)
   })
