@@ -16,7 +16,8 @@ await runProcess(async () => {
   const settings = readSettings()
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('worker', settings, log)
-  const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
+  // Clients see it in timelines and callbacks, so it says nothing about the operator's hosts: the log line `working` does.
+  const name = `worker-${uuidv7().slice(-12)}`
   const flow = new WakeUpFlow(runtime.metrics, runtime.shards)
   const inForce = new ShardsInForce(runtime, { mayChange: true })
   const readiness = new Readiness(runtime, () => inForce.reasonNotReady() ?? flow.reasonNotReady())
@@ -32,5 +33,11 @@ await runProcess(async () => {
     inForce.stop()
     await runtime.close()
   })
-  log.info({ event: 'working', worker: name, concurrency: settings.WORKER_CONCURRENCY })
+  log.info({
+    event: 'working',
+    worker: name,
+    host: hostname(),
+    pid: process.pid,
+    concurrency: settings.WORKER_CONCURRENCY,
+  })
 })

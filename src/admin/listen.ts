@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { endConnections, trackExchanges } from '../platform/exchanges.ts'
 import { listenAt } from '../platform/listen-at.ts'
+import { oneByOne } from '../platform/one-by-one.ts'
+import { closeUnread } from '../platform/unread-answers.ts'
 import type { AdminApp } from './context.ts'
 
 const headersTimeoutMs = 10_000
@@ -23,9 +25,10 @@ export interface AdminServer {
 export async function listen(app: AdminApp, at: { host: string; port: number }): Promise<AdminServer> {
   const server = createServer(
     { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
-    getRequestListener(app.fetch, { hostname: noHost }),
+    oneByOne(getRequestListener(app.fetch, { hostname: noHost })),
   )
   trackExchanges(server)
+  closeUnread(server)
   await listenAt(server, { ...at, settings: { host: 'ADMIN_HOST', port: 'ADMIN_PORT' } })
   return {
     port: (server.address() as AddressInfo).port,

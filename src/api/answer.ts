@@ -2,6 +2,13 @@ import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ApiEnv } from './context.ts'
 
+/** Answers hold messages and contacts: no cache may keep them, and no browser take them for anything but JSON. */
+export const jsonHeaders = {
+  'Content-Type': 'application/json',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+}
+
 /**
  * Answers with JSON, and with the headers that earlier steps have put into `headers`. `c.header` and `c.json` would build a
  * Headers object, which costs more than the rest of an answer.
@@ -14,6 +21,6 @@ export function answerJson(
 ): Response {
   return new Response(JSON.stringify(body), {
     status,
-    headers: { 'Content-Type': 'application/json', ...c.get('headers'), ...headers },
+    headers: { ...jsonHeaders, ...c.get('headers'), ...headers },
   })
 }

@@ -8,7 +8,10 @@ import { v7 as uuidv7 } from 'uuid'
 import { endConnections, exchangesOn, trackExchanges } from '../platform/exchanges.ts'
 import { listenAt } from '../platform/listen-at.ts'
 import { logEvent } from '../platform/logger.ts'
+import { oneByOne } from '../platform/one-by-one.ts'
+import { closeUnread } from '../platform/unread-answers.ts'
 import type { Runtime } from '../runtime.ts'
+import { jsonHeaders } from './answer.ts'
 import type { ApiApp } from './app.ts'
 import { timeouts } from './client-timeouts.ts'
 import { errorBody, notHttp } from './errors.ts'
@@ -21,8 +24,6 @@ const closeIdleEveryMs = 50
 const asksAgainWithinMs = 1000
 /** A load balancer that checks the API does so within the first time, and notices within the second that it is draining. */
 export const balancers = { askWithinMs: 30_000, noticeWithinMs: 4000 }
-/** Limit of pipelined requests on one connection. Thousands of them may fit into one read. */
-export const maxPipelined = 100
 
 type Answering = Pick<Runtime, 'log' | 'metrics'>
 
@@ -47,26 +48,12 @@ function trackConnections(server: Server, lingerMs: number): void {
   })
 }
 
-const floodedConnections = new WeakSet<Duplex>()
-
-/** Whether a connection has too many pipelined requests. If so, it is closed after the last allowed one is answered. */
-function hasTooManyPipelined({ socket }: IncomingMessage): boolean {
-  // For good: no request after a dropped one can be answered, so none may be processed.
-  if (floodedConnections.has(socket)) return true
-  const exchanges = exchangesOn(socket)
-  if (exchanges.size <= maxPipelined) return false
-  floodedConnections.add(socket)
-  const lastAnswered = [...exchanges].at(-2)
-  lastAnswered?.response.once('close', () => socket.destroy())
-  return true
-}
-
 /** Serves the app. Invalid HTTP also gets an error in the service's form. */
 export async function listen(
   app: ApiApp,
   runtime: Answering,
   at: { host: string; port: number },
-  { headersMs, idleMs, lingerMs } = timeouts,
+  { headersMs, idleMs, lingerMs, bodyGraceMs, bodyBytesPerSecond } = timeouts,
 ): Promise<Server> {
   const options = {
     headersTimeout: headersMs,
@@ -89,15 +76,18 @@ export async function listen(
   }
   // The host name stands in for the Host header, which a request by HTTP/1.0 may lack.
   const answer = getRequestListener(app.fetch, { errorHandler, hostname: 'localhost' })
-  const server = createServer(options, (request, response) => {
-    if (hasTooManyPipelined(request)) return
-    if (lacksHost(request)) refuse(response)
-    else void answer(request, response)
-  })
+  const server = createServer(
+    options,
+    oneByOne((request, response) => {
+      if (lacksHost(request)) refuse(response)
+      else void answer(request, response)
+    }),
+  )
   server.setTimeout(idleMs)
   // Otherwise Node.js would drop headers after the 2,000th, such as a proxy's X-Forwarded-For. Their total size is limited anyway.
   server.maxHeadersCount = 0
   trackConnections(server, lingerMs)
+  closeUnread(server, { graceMs: bodyGraceMs, bytesPerSecond: bodyBytesPerSecond })
   server.on('checkExpectation', (_request, response: ServerResponse) => refuse(response))
   server.on('clientError', (_error, socket) => refuseRaw(socket, runtime, lingerMs))
   server.on('connect', (_request, socket) => refuseRaw(socket, runtime, lingerMs))
@@ -168,6 +158,6 @@ function unreadable({ log, metrics }: Answering) {
   logEvent(log, requestId, 'rejected', { statusCode: 400 })
   const body = JSON.stringify(errorBody(400, notHttp().message, requestId))
   const length = String(Buffer.byteLength(body))
-  const headers = { 'Content-Type': 'application/json', 'Content-Length': length, 'X-Request-Id': requestId }
+  const headers = { ...jsonHeaders, 'Content-Length': length, 'X-Request-Id': requestId }
   return { headers, body }
 }

@@ -5,6 +5,11 @@ export function canBeRecordId(text: string): boolean {
   return lowerCaseUuid.test(text)
 }
 
+const version7 = /^.{14}7.{4}[89ab]/
+
+/** Whether a record's id can have been made by this service: all are UUIDv7, so most random ids need no look-up. */
+export const canHaveBeenMade = (text: string): boolean => canBeRecordId(text) && version7.test(text)
+
 /** The time at which a record's id was made, in ms since 1970. */
 export const madeAtMs = (id: string): number => Number.parseInt(id.replace('-', '').slice(0, 12), 16)
 

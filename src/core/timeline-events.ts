@@ -55,7 +55,7 @@ export const timelineEvents = {
   },
   attempt_started: {
     when: 'A worker has claimed the send and is about to call the provider.',
-    fields: { attempt, worker: z.string().describe('The name of the worker.') },
+    fields: { attempt, worker: z.string().describe('The random name of the worker.') },
   },
   attempt_finished: {
     when: 'The call is over, or was not made.',

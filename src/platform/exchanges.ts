@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 export interface Exchange {
@@ -9,19 +10,24 @@ export interface Exchange {
 /** The requests in progress on each connection: several where requests are pipelined, none where it is idle. */
 const exchangesOf = new WeakMap<Duplex, Set<Exchange>>()
 const draining = new WeakSet<Server>()
-const socketsOf = new WeakMap<Server, Set<Duplex>>()
+const openSockets = new WeakMap<Server, Set<Socket>>()
 
-const none: ReadonlySet<Exchange> = new Set()
+const none: ReadonlySet<never> = new Set()
 
 /** The requests in progress on one connection, oldest first. */
 export function exchangesOn(socket: Duplex): ReadonlySet<Exchange> {
   return exchangesOf.get(socket) ?? none
 }
 
-/** Records a server's requests in progress, for `exchangesOn` and `endConnections`. */
+/** The open connections of a server with `trackExchanges`. */
+export function socketsOf(server: Server): ReadonlySet<Socket> {
+  return openSockets.get(server) ?? none
+}
+
+/** Records a server's requests in progress, for `exchangesOn`, `socketsOf` and `endConnections`. */
 export function trackExchanges(server: Server): void {
-  const sockets = new Set<Duplex>()
-  socketsOf.set(server, sockets)
+  const sockets = new Set<Socket>()
+  openSockets.set(server, sockets)
   server.on('connection', (socket) => {
     sockets.add(socket)
     exchangesOf.set(socket, new Set())
@@ -39,7 +45,7 @@ export function trackExchanges(server: Server): void {
 /** From now on the server closes each connection after the last response due on it. */
 export function endConnections(server: Server): void {
   draining.add(server)
-  for (const socket of socketsOf.get(server) ?? []) closeAfterLast(exchangesOn(socket))
+  for (const socket of socketsOf(server)) closeAfterLast(exchangesOn(socket))
 }
 
 /** Only the last pipelined response may carry `Connection: close`: Node.js sends no response after it. */

@@ -1,10 +1,12 @@
-import { createServer, type Server, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { v7 as uuidv7 } from 'uuid'
 import type { Clients } from './clients.ts'
 import { trackExchanges } from './exchanges.ts'
 import { listenAt } from './listen-at.ts'
+import { oneByOne } from './one-by-one.ts'
 import type { Readiness } from './readiness.ts'
 import { scrape } from './scrape.ts'
+import { closeUnread } from './unread-answers.ts'
 
 const retryAfterSeconds = '1'
 
@@ -34,7 +36,7 @@ export async function serveHealth(
       return { statusCode: 200, contentType, body: text }
     },
   }
-  const server = createServer(async (request, response) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const requestId = uuidv7()
     const route = routes[request.url?.split('?')[0] ?? '']
     const answer = route ? await route(requestId) : refusal(404, 'No such route.', requestId)
@@ -45,8 +47,10 @@ export async function serveHealth(
         ...(answer.statusCode === 503 && { 'Retry-After': retryAfterSeconds }),
       })
       .end(answer.body)
-  })
+  }
+  const server = createServer(oneByOne((request, response) => void respond(request, response)))
   trackExchanges(server)
+  closeUnread(server)
   const { METRICS_HOST: host, METRICS_PORT } = settings
   const settingNames = { host: 'METRICS_HOST', port: 'METRICS_PORT' }
   await listenAt(server, { host, port: METRICS_PORT, settings: settingNames }).catch(async (error) => {

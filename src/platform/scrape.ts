@@ -2,11 +2,27 @@ import type { RegistryContentType } from 'prom-client'
 import type { Clients } from './clients.ts'
 import { droppedLogLines } from './log-output.ts'
 import { faultCounts } from './logger.ts'
+import type { Metrics } from './metrics.ts'
+
+type Scraped = Pick<Clients, 'metrics' | 'db' | 'shards' | 'formerShards' | 'log'>
+
+interface Scrape {
+  contentType: RegistryContentType
+  text: string
+}
+
+/** Scrapes at the same time share one text: a hundred of them would hold the event loop for a second. */
+const underWay = new WeakMap<Metrics, Promise<Scrape>>()
 
 /** The current metrics of this process, in Prometheus's text format. Queries neither PostgreSQL nor Redis. */
-export async function scrape(
-  runtime: Pick<Clients, 'metrics' | 'db' | 'shards' | 'formerShards' | 'log'>,
-): Promise<{ contentType: RegistryContentType; text: string }> {
+export function scrape(runtime: Scraped): Promise<Scrape> {
+  const { metrics } = runtime
+  const scraping = underWay.get(metrics) ?? readMetrics(runtime).finally(() => underWay.delete(metrics))
+  underWay.set(metrics, scraping)
+  return scraping
+}
+
+async function readMetrics(runtime: Scraped): Promise<Scrape> {
   const { metrics, db, shards, formerShards, log } = runtime
   const { totalCount, idleCount, waitingCount, options } = db.$client
   metrics.connections.set({ state: 'idle' }, idleCount)

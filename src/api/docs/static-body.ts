@@ -1,17 +1,43 @@
 import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
+import { LRUCache } from 'lru-cache'
 import { type ApiEnv, factory } from '../context.ts'
 import { basePlaceholder } from './base-url.ts'
 
-/** A response body that is made once, but for the address by which it is read. */
-export interface StaticBody {
-  type: string
-  text: string
-  hash: string
+/** More addresses of one service than are in use. A client can make up any number of them. */
+const rememberedAddresses = 4
+
+interface AddressedBody {
+  bytes: Uint8Array<ArrayBuffer>
+  etag: string
 }
 
-export const staticBody = (type: string, text: string): StaticBody => ({ type, text, hash: hashOf(text) })
+/** A response body that is made once for each address by which it is read, and shared by all answers. */
+export interface StaticBody {
+  type: string
+  at(base: string): AddressedBody
+}
+
+export function staticBody(type: string, text: string): StaticBody {
+  const hash = hashOf(text)
+  const pieces = text.split(basePlaceholder).map((piece) => Buffer.from(piece))
+  const bodies = new LRUCache<string, AddressedBody>({ max: rememberedAddresses })
+  return {
+    type,
+    at(base) {
+      const known = bodies.get(base)
+      if (known) return known
+      const address = Buffer.from(base)
+      const bytes = Buffer.concat(
+        pieces.flatMap((piece, index) => (index === 0 ? [piece] : [address, piece])),
+      )
+      const body = { bytes, etag: `"${hashOf(hash + base)}"` }
+      bodies.set(base, body)
+      return body
+    },
+  }
+}
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 22)
 
@@ -22,14 +48,13 @@ export const answerStatic =
   (baseUrl: (c: Context<ApiEnv>) => string) =>
   (find: (c: Context<ApiEnv>) => StaticBody | Promise<StaticBody>) =>
     factory.createHandlers(etag({ retainedHeaders }), async (c) => {
-      const { type, text, hash } = await find(c)
-      const base = baseUrl(c)
-      const body = new Uint8Array(Buffer.from(text.replaceAll(basePlaceholder, base)))
-      return c.body(body, 200, {
+      const { type, at } = await find(c)
+      const { bytes, etag } = at(baseUrl(c))
+      return c.body(bytes, 200, {
         ...c.get('headers'),
         'Content-Type': type,
-        'Content-Length': String(body.length),
+        'Content-Length': String(bytes.length),
         'Cache-Control': 'no-cache',
-        ETag: `"${hashOf(hash + base)}"`,
+        ETag: etag,
       })
     })

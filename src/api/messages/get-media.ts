@@ -2,6 +2,7 @@ import { findMedia } from '../../../db/delivery/media.ts'
 import { withCommonName } from '../../core/media-content.ts'
 import { readMediaToken } from '../../core/media-link.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
+import { Semaphore } from '../../platform/semaphore.ts'
 import { credentialsKeys } from '../../platform/settings.ts'
 import type { Needs } from '../../runtime.ts'
 import { factory } from '../context.ts'
@@ -16,13 +17,20 @@ export function getMedia({
   settings,
 }: Needs<'db' | 'clock', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>) {
   const keys = credentialsKeys(settings)
+  // To read content of 16 MiB takes the process tens of milliseconds, and several times its memory.
+  const oneAtATime = new Semaphore({ units: 1, unitsOfOwner: 1 })
+  const readContent = async (requestId: string, leftMs: number) => {
+    const release = await oneAtATime.acquire({ units: 1, owner: '' }, leftMs)
+    return await findMedia(db, requestId, true).finally(() => release())
+  }
   return factory.createHandlers(async (c) => {
     const token = c.req.param('token') ?? ''
     const requestId = readMediaToken(token, keys, new Date(clock.nowMs()))
+    const { deadline } = c.var
+    const find = (id: string) =>
+      c.req.method === 'HEAD' ? findMedia(db, id, false) : readContent(id, deadline.leftMs)
     const media =
-      requestId !== undefined && canBeRecordId(requestId)
-        ? await c.var.deadline.spend(findMedia(db, requestId, c.req.method !== 'HEAD'))
-        : undefined
+      requestId !== undefined && canBeRecordId(requestId) ? await deadline.spend(find(requestId)) : undefined
     if (!media) throw mediaNotFound()
     const { content, sizeBytes, description } = media
     const { mimetype = 'application/octet-stream', filename } = description

@@ -111,7 +111,7 @@ export const exampleTimeline = {
   events: [
     { at: '2026-11-21T11:43:07.640Z', event: 'accepted' },
     { at: '2026-11-21T11:43:07.654Z', event: 'conversation_closed', conversationId: null },
-    { at: '2026-11-21T11:43:07.654Z', event: 'attempt_started', attempt: 1, worker: 'worker-1-4711-b217b8' },
+    { at: '2026-11-21T11:43:07.654Z', event: 'attempt_started', attempt: 1, worker: 'worker-3e91b02c77e4' },
     {
       at: '2026-11-21T11:43:07.659Z',
       event: 'attempt_finished',
@@ -129,7 +129,7 @@ export const exampleTimeline = {
       reason: 'the sandbox accepts no more messages now',
       nextAttemptAt: '2026-11-21T11:43:09.659Z',
     },
-    { at: '2026-11-21T11:43:09.713Z', event: 'attempt_started', attempt: 2, worker: 'worker-1-4711-b217b8' },
+    { at: '2026-11-21T11:43:09.713Z', event: 'attempt_started', attempt: 2, worker: 'worker-3e91b02c77e4' },
     {
       at: '2026-11-21T11:43:09.716Z',
       event: 'attempt_finished',

@@ -4,7 +4,7 @@ import { findReceivingChannels, type ReceivingChannel } from '../../../db/receip
 import type { ProviderRules } from '../../core/provider.ts'
 import { providerRules } from '../../core/providers/index.ts'
 import type { ReceiptRules } from '../../core/receipt.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
+import { canHaveBeenMade } from '../../core/record-id.ts'
 import { openConfig } from '../../core/sealed-config.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import { credentialsKeys } from '../../platform/settings.ts'
@@ -67,7 +67,7 @@ export function channelOpener({ db, settings }: Opening): ChannelOpener {
 export function receivingChannelFinder(openChannel: ChannelOpener) {
   return async (c: Context<ApiEnv>): Promise<OpenChannel> => {
     const channelId = c.req.param('channelId') ?? ''
-    const channel = canBeRecordId(channelId)
+    const channel = canHaveBeenMade(channelId)
       ? await c.get('deadline').spend(openChannel(channelId))
       : undefined
     if (!channel?.rules.areOn(channel.config)) throw channelNotFound()

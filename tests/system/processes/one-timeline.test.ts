@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { hostname } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Timeline } from '../../../src/core/timeline.ts'
 import {
@@ -111,6 +112,8 @@ async function askAll(requestId: string): Promise<Views> {
 function expectOneTimeline({ logs, api, trace, html, text }: Views): Explanation {
   const { contact, ...rest } = api
   expect({ ...trace, contact }).toEqual({ ...rest, contact })
+  // The account learns nothing about the operator's hosts.
+  expect(JSON.stringify(rest)).not.toContain(hostname())
 
   const explanation = explanationOf(api.events, api.conversationId)
   const joined = logs.find(({ event }) => event === 'attempt_started')?.conversationId as string

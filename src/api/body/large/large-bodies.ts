@@ -13,7 +13,7 @@ const mebibyte = 1024 * 1024
 /** A body beyond this is large. Parsing one of this size takes a millisecond or two. */
 export const smallBytes = 128 * 1024
 /** Memory budget for large bodies, from the start of receiving them until they are answered. */
-export const receivedBytes = 192 * mebibyte
+export const receivedBytes = 128 * mebibyte
 /** Memory budget for received bodies that are parsed and recorded: one that PostgreSQL writes, and the next one. */
 export const processedBytes = 48 * mebibyte
 

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import { expect, onTestFinished, test } from 'vitest'
+import { newId } from '../../src/core/new-id.ts'
+import { accept, buildAccount, textBody } from '../support/builders.ts'
+import { serviceOfFile, startTestService } from '../support/service.ts'
+
+const service = await serviceOfFile()
+
+test('no JSON answer may be kept by a cache, or be taken for another type, errors too', async () => {
+  const account = await buildAccount(service)
+  const requestId = await accept(service, account, textBody())
+  const headers = { Authorization: `Bearer ${account.apiKey}` }
+  const paths = [
+    '/v1/messages',
+    `/v1/messages/${requestId}`,
+    '/v1/messages/absent',
+    '/v1/nowhere',
+    '/v1/channels',
+  ]
+  const answers = await Promise.all([
+    ...paths.map((path) => fetch(service.url + path, { headers })),
+    fetch(`${service.url}/v1/messages`),
+    fetch(`${service.url}/v1/messages`, { method: 'PUT' }),
+    fetch(`${service.url}/v1/messages`, { method: 'POST', headers, body: '{' }),
+  ])
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 404, 200, 401, 405, 400])
+  for (const { headers } of answers) {
+    expect(headers.get('Cache-Control')).toBe('no-store')
+    expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
+  }
+})
+
+test('a receipt for a random channel is refused without PostgreSQL, since no channel can have its id', async () => {
+  const withoutPostgres = await startTestService({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
+  onTestFinished(() => withoutPostgres.stop())
+  const statusOf = async (channelId: string, method: string) =>
+    (await fetch(`${withoutPostgres.url}/receipts/${channelId}`, { method })).status
+  expect(await statusOf(randomUUID(), 'GET')).toBe(404)
+  expect(await statusOf(randomUUID(), 'POST')).toBe(404)
+  expect(await statusOf(newId(), 'POST')).toBe(503)
+})
