@@ -2,7 +2,6 @@ import { idempotencyKeptHours } from '../../../../db/admission/idempotency-keys.
 import { smallBytes } from '../../../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../../../src/api/client-timeouts.ts'
 import { keepAliveTimeoutMs } from '../../../../src/api/listen.ts'
-import { maxPipelined } from '../../../../src/platform/one-by-one.ts'
 import { maxEmailLength, maxLocalLength } from '../../../../src/core/email.ts'
 import { maxKeyLength } from '../../../../src/core/idempotency-key.ts'
 import { maxIssues } from '../../../../src/core/issues.ts'
@@ -10,6 +9,7 @@ import { maxDepth, maxFields } from '../../../../src/core/json-limits.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { maxPhoneLength } from '../../../../src/core/phone.ts'
 import { providerRules } from '../../../../src/core/providers/index.ts'
+import { maxPipelined } from '../../../../src/platform/one-by-one.ts'
 import { figures, grouped, kibibytes, mebibytes, seconds, settings } from './quote.ts'
 
 figures('reference/api', {
