@@ -12,22 +12,28 @@ const otherName = 'ERR_TLS_CERT_ALTNAME_INVALID'
 /** OpenSSL's error codes; https://nodejs.org/api/tls.html#x509-certificate-error-codes */
 const untrusted =
   /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*|CERT_UNTRUSTED|CERT_REJECTED|INVALID_(CA|PURPOSE)|CERT_SIGNATURE_FAILURE|CERT_CHAIN_TOO_LONG)$/
-const outdated = /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/
+const outdated = 'CERT_HAS_EXPIRED'
+const tooEarly = 'CERT_NOT_YET_VALID'
 
 /** Whether TLS failed because the certificate is for another host. */
 export function isForOtherHost(error: unknown): boolean {
   return codeOf(error) === otherName
 }
 
-/** Whether TLS failed because the certificate has expired, or isn't valid yet. */
+/** Whether TLS failed because the certificate has expired. */
 export function isOutdated(error: unknown): boolean {
-  return outdated.test(codeOf(error))
+  return codeOf(error) === outdated
+}
+
+/** Whether TLS failed because the certificate isn't valid yet: renewing it would not help. */
+export function isTooEarly(error: unknown): boolean {
+  return codeOf(error) === tooEarly
 }
 
 /** Whether TLS failed because of the server's certificate. */
 export function isCertificateFault(error: unknown): boolean {
   const code = codeOf(error)
-  return isForOtherHost(error) || isOutdated(error) || untrusted.test(code)
+  return isForOtherHost(error) || isOutdated(error) || isTooEarly(error) || untrusted.test(code)
 }
 
 /**
@@ -41,7 +47,9 @@ export function connectionFault(error: unknown): string | undefined {
   const code = codeOf(cause)
   if (untrusted.test(code))
     return `DATABASE_URL: PostgreSQL's certificate is signed by an unknown CA (${code}); add sslrootcert=FILE with that CA's certificate, or set NODE_EXTRA_CA_CERTS`
-  if (outdated.test(code)) return `DATABASE_URL: PostgreSQL's certificate is out of date (${code}); renew it`
+  if (isOutdated(cause)) return `DATABASE_URL: PostgreSQL's certificate has expired (${code}); renew it`
+  if (isTooEarly(cause))
+    return `DATABASE_URL: PostgreSQL's certificate is not valid yet (${code}); set this machine's clock right, or wait until it is valid`
   if (isForOtherHost(cause))
     return `DATABASE_URL: PostgreSQL's certificate is for another host name (${code}); use the name it is for, or sslmode=verify-ca with sslrootcert=FILE`
   if (/server does not support SSL/.test(cause.message))

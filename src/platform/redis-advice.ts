@@ -1,10 +1,12 @@
-import { isCertificateFault, isForOtherHost, isOutdated } from '../../db/connection-faults.ts'
+import { isCertificateFault, isForOtherHost, isOutdated, isTooEarly } from '../../db/connection-faults.ts'
 import { refusesCommand, refusesDatabase, refusesLogin } from './redis-refusal.ts'
 
 /** The setting to check when Redis can't be reached: the log line's `check` field. */
 export function redisAdvice(error: Error): string {
   if (isForOtherHost(error)) return 'REDIS_URL: its host has to be the name that the certificate is for'
-  if (isOutdated(error)) return "Redis's certificate, which is out of date: renew it"
+  if (isOutdated(error)) return "Redis's certificate, which has expired: renew it"
+  if (isTooEarly(error))
+    return "this machine's clock: Redis's certificate is not valid yet; wait until it is, if the clock is right"
   if (refusesCommand(error))
     return 'the rights of the user in REDIS_URL: it needs all commands and keys (ACL SETUSER … +@all ~*)'
   if (refusesDatabase(error))

@@ -3,8 +3,8 @@ import { redisAdvice } from '../../../src/platform/redis-advice.ts'
 
 test.each([
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'REDIS_URL: its host has to be the name'],
-  ['CERT_HAS_EXPIRED', "Redis's certificate, which is out of date"],
-  ['CERT_NOT_YET_VALID', "Redis's certificate, which is out of date"],
+  ['CERT_HAS_EXPIRED', "Redis's certificate, which has expired: renew it"],
+  ['CERT_NOT_YET_VALID', "this machine's clock: Redis's certificate is not valid yet"],
   ['SELF_SIGNED_CERT_IN_CHAIN', 'NODE_EXTRA_CA_CERTS'],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'NODE_EXTRA_CA_CERTS'],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'NODE_EXTRA_CA_CERTS'],
