@@ -2791,6 +2791,19 @@ select id, name from flows where id = any((select $1::uuid[])::uuid[]);
 -- names_of_channels: Lists the channels of an account by their names, for the forms of the console.
 select id, name from channels where account_id = $1 and deleted_at is null order by name, id;
 
+-- names_of_targets: Reads the names of what rows of the audit are about.
+select id, name from accounts where id = any((select $1::uuid[])::uuid[])
+union all
+select id, name from channels where id = any((select $1::uuid[])::uuid[])
+union all
+select id, name from flows where id = any((select $1::uuid[])::uuid[])
+union all
+-- Of a URL only the host: its path and query may hold secrets.
+select id, substring(url from '^[a-z]+://(?:[^/?#@]*@)?([^/?#]+)')
+from endpoints where id = any((select $1::uuid[])::uuid[])
+union all
+select id, display_prefix from api_keys where id = any((select $1::uuid[])::uuid[]);
+
 -- newest_callbacks: Lists the callbacks of an endpoint about the newest sends, for its page.
 select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
   c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",

@@ -4,6 +4,7 @@ import { Readiness } from '../platform/readiness.ts'
 import { allowScrape, passwordCheck } from './access.ts'
 import { assets } from './assets.ts'
 import { audit } from './audit/routes.tsx'
+import { recordSeen } from './audit/seen.ts'
 import { channels } from './channels/routes.tsx'
 import { contact } from './contact/routes.tsx'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
@@ -48,7 +49,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.get('/icon.svg', allow('anyone'), assets.icon)
   app.route('/', login(runtime))
 
-  app.use(requireSignIn)
+  app.use(requireSignIn, recordSeen(runtime))
   app.route('/support', support(runtime))
   app.route('/', today(runtime))
   app.route('/channels', channels(runtime))

@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
 import { createFactory } from 'hono/factory'
+import type { AuditEntry } from '../core/audit.ts'
 import type { Person } from '../core/person.ts'
 import type { AdminSettings } from '../platform/settings.ts'
 import type { Runtime } from '../runtime.ts'
@@ -18,6 +19,8 @@ export interface AdminEnv {
     askedOrigin: string | undefined
     /** The client's address. Set by `identify`. */
     address: string
+    /** What the answer is a download of. Set by its route, recorded by `recordSeen`. */
+    downloaded: AuditEntry | undefined
     /** Records that the person was refused something. Set by `identify`. */
     recordRefusal: () => Promise<void>
   }

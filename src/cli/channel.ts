@@ -227,14 +227,21 @@ function holdCommands(channel: Command, answer: Answerer): void {
     .command('resume')
     .description('send by the channel again')
     .argument('<channel>', "the channel's id")
-    .action((id: string, _options: object, command: Command) =>
+    .option('--reason <text>', 'why, for the audit', operatorsWords)
+    .action((id: string, { reason }: { reason?: string }, command: Command) =>
       answer(command, async ({ db, actor }) => {
         const isResumed =
           canBeRecordId(id) &&
           (await audited(
             db,
             (transaction) => resumeChannel(transaction, id),
-            (isThere) => isThere && { ...actor, action: 'channel.resume', target: id },
+            (isThere) =>
+              isThere && {
+                ...actor,
+                action: 'channel.resume',
+                target: id,
+                details: { ...(reason && { reason }) },
+              },
           ))
         if (isResumed) return { channelId: id }
         throw noChannel(id)

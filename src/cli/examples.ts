@@ -12,7 +12,7 @@ export const examples: Record<string, string> = {
   'channel list': `--account ${id}`,
   'channel update': `${id} --rate 80/1`,
   'channel hold': `${id} --reason 'the provider is down'`,
-  'channel resume': id,
+  'channel resume': `${id} --reason 'the provider works again'`,
   'channel delete': id,
   'flow create': `--account ${id} --name Onboarding`,
   'flow list': `--account ${id}`,

@@ -12,7 +12,7 @@ export type AuditTarget =
   | 'send'
   | 'suppression'
 
-/** Each change that the audit records: what its target is, and what was done to it. */
+/** What the audit records: each change, sign-ins, downloads, views of whole contacts. What its target is, and what was done. */
 export const auditActions = {
   'account.create': { target: 'account', what: 'created an account' },
   'account.update': { target: 'account', what: 'changed an account' },
@@ -49,6 +49,12 @@ export const auditActions = {
   'person.add': { target: 'person', what: 'added a person' },
   'person.remove': { target: 'person', what: 'removed a person' },
   'person.set_password': { target: 'person', what: 'set the password of a person' },
+  'person.sign_in': { target: 'person', what: 'signed in' },
+  'person.sign_in_refused': { target: 'person', what: 'was refused a sign-in' },
+  'person.sign_out': { target: 'person', what: 'signed out' },
+  'contacts.view': { target: 'page', what: 'saw whole contacts on a page' },
+  'sends.download': { target: 'account', what: 'downloaded a list of sends' },
+  'suppression.export': { target: 'account', what: 'downloaded the suppressions of an account' },
   'page.refused': { target: 'page', what: 'was refused a page for another role' },
 } as const satisfies Record<string, { target: AuditTarget | null; what: string }>
 

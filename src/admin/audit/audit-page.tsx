@@ -1,21 +1,22 @@
 import type { RecordedChange } from '../../../db/audit/list.ts'
-import { type AuditDetail, type AuditTarget, auditActions } from '../../core/audit.ts'
+import { auditActions } from '../../core/audit.ts'
 import { Choice, TextField } from '../fields.tsx'
-import { FilterForm, ScrollingTable } from '../filter-form.tsx'
-import { Moment } from '../inline-elements.tsx'
+import { FilterForm } from '../filter-form.tsx'
 import { Layout } from '../layout.tsx'
 import { type AuditInput, actions } from './audit-form.ts'
+import { Changes, type Names } from './changes.tsx'
 
 interface AuditPageProps {
   input: AuditInput
   issues?: string[]
   changes?: readonly RecordedChange[]
+  names?: Names
   /** The place after which the next page begins. */
   next?: string | undefined
 }
 
 /** Who did what, when, from where, to what: the newest first. */
-export function AuditPage({ input, issues = [], changes, next }: AuditPageProps) {
+export function AuditPage({ input, issues = [], changes, names, next }: AuditPageProps) {
   const { after: _, ...filters } = input
   return (
     <Layout title="Audit" at="/audit">
@@ -42,7 +43,8 @@ export function AuditPage({ input, issues = [], changes, next }: AuditPageProps)
           {issue}
         </p>
       ))}
-      {changes && (changes.length > 0 ? <Changes changes={changes} /> : <p>No change found.</p>)}
+      {changes &&
+        (changes.length > 0 ? <Changes changes={changes} names={names} /> : <p>No change found.</p>)}
       {next !== undefined && (
         <p>
           <a class="button" href={`/audit?${new URLSearchParams({ ...filters, after: next })}`}>
@@ -53,49 +55,3 @@ export function AuditPage({ input, issues = [], changes, next }: AuditPageProps)
     </Layout>
   )
 }
-
-function Changes({ changes }: { changes: readonly RecordedChange[] }) {
-  return (
-    <ScrollingTable label="Changes" columns={['When', 'Who', 'From where', 'What', 'Target', 'Details']}>
-      {changes.map(({ at, by, via, address, action, target, details }) => (
-        <tr>
-          <td>
-            <Moment at={at} />
-          </td>
-          <td>
-            <a href={`/audit?${new URLSearchParams({ by })}`}>{by}</a>
-          </td>
-          <td>
-            {wayWords[via]}
-            {address !== null && ` at ${address}`}
-          </td>
-          <td>{auditActions[action]?.what ?? action}</td>
-          <td class="id">
-            {target !== null && <Target id={target} of={auditActions[action]?.target ?? null} />}
-          </td>
-          <td>
-            {Object.entries(details)
-              .map(([name, value]) => `${name}: ${shown(value)}`)
-              .join('; ')}
-          </td>
-        </tr>
-      ))}
-    </ScrollingTable>
-  )
-}
-
-const wayWords = { page: 'page', cli: 'command', route: 'API' }
-
-/** The pages of what a target is, where there is one. */
-const pages: Partial<Record<AuditTarget, string>> = {
-  send: '/support',
-  channel: '/channels',
-  endpoint: '/endpoints',
-}
-
-function Target({ id, of }: { id: string; of: AuditTarget | null }) {
-  const page = of === null ? undefined : pages[of]
-  return page === undefined ? <span>{id}</span> : <a href={`${page}/${encodeURIComponent(id)}`}>{id}</a>
-}
-
-const shown = (value: AuditDetail) => (Array.isArray(value) ? value.join(', ') : String(value ?? 'all'))

@@ -1,4 +1,5 @@
 import { pageOfAudit } from '../../../db/audit/list.ts'
+import { targetNames } from '../../../db/audit/target-names.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { allow } from '../people/allow.ts'
 import { auditInputIn, places, readAuditForm } from './audit-form.ts'
@@ -14,7 +15,11 @@ export function audit({ db }: AdminRuntime): AdminApp {
     const read = readAuditForm(input)
     if ('issues' in read) return c.html(<AuditPage input={input} issues={read.issues} />, 400)
     const { items, next } = await pageOfAudit(db, { ...read.form, limit: rowsOnPage })
-    return c.html(<AuditPage input={input} changes={items} next={next && places.write(next)} />)
+    const names = await targetNames(
+      db,
+      items.flatMap(({ target }) => target ?? []),
+    )
+    return c.html(<AuditPage {...{ input, names }} changes={items} next={next && places.write(next)} />)
   })
   return app
 }

@@ -1,9 +1,11 @@
+import type { RecordedChange } from '../../../db/audit/list.ts'
 import type { Counts, FailureCount } from '../../../db/counters/read.ts'
 import type { ChannelFacts, LastFailure, ListedChannel } from '../../../db/overview/channels.ts'
 import { channelStatus } from '../../core/channel-status.ts'
 import { shownFallback } from '../../core/fallback.ts'
 import type { Role } from '../../core/person.ts'
 import { autoCauses } from '../../core/suppression.ts'
+import { History } from '../audit/history.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { HourChart } from '../numbers/chart.tsx'
@@ -23,6 +25,7 @@ interface ChannelPageProps {
   countedSince: Date | undefined
   now: Date
   role: Role
+  changes: readonly RecordedChange[]
 }
 
 /** A channel: whether its sends go, what its provider answers, what became of its sends, and how it is set up. */
@@ -33,6 +36,7 @@ export function ChannelPage({
   byHour,
   failures,
   role,
+  changes,
   ...times
 }: ChannelPageProps) {
   const { now, countedSince } = times
@@ -50,6 +54,7 @@ export function ChannelPage({
       </section>
       <FailureTable failures={failures} title="What went wrong, 24 hours" />
       <Setup channel={channel} facts={facts} />
+      <History target={channel.channelId} changes={changes} />
     </Layout>
   )
 }

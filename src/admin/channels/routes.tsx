@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
 import { holdChannel, resumeChannel } from '../../../db/accounts/channels.ts'
+import { pageOfAudit } from '../../../db/audit/list.ts'
 import { audited } from '../../../db/audit/record.ts'
 import { countByHour, countedSince, countFailures } from '../../../db/counters/read.ts'
 import {
@@ -17,6 +18,7 @@ import { placeIn } from '../../core/list-place.ts'
 import { heldByOperator } from '../../core/own-reasons.ts'
 import { providerNames } from '../../core/providers/index.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
+import { changesShown } from '../audit/history.tsx'
 import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -64,20 +66,18 @@ export function channels({ db, log }: AdminRuntime): AdminApp {
     const channelId = idOf(c)
     const now = new Date()
     const set = { of: 'channel', id: channelId } as const
-    const [[channel], facts, lastFailures, byHour, failures, since] = await Promise.all([
+    const [[channel], facts, lastFailures, byHour, failures, since, { items: changes }] = await Promise.all([
       readChannels(db, [channelId]),
       readChannelFacts(db, channelId),
       findLastFailures(db, [channelId]),
       countByHour(db, set, hoursOf('week', now)),
       countFailures(db, set, hoursOf('day', now), reasonsShown),
       countedSince(db),
+      pageOfAudit(db, { target: channelId, limit: changesShown }),
     ])
     if (!channel || !facts) throw noChannel()
-    const { role } = c.get('person')
-    const lastFailure = lastFailures.get(channelId)
-    return c.html(
-      <ChannelPage {...{ channel, facts, lastFailure, byHour, failures, now, role }} countedSince={since} />,
-    )
+    const shown = { channel, facts, lastFailure: lastFailures.get(channelId), byHour, failures, now, changes }
+    return c.html(<ChannelPage {...shown} role={c.get('person').role} countedSince={since} />)
   })
 
   app.post('/:channelId/hold', allow('operator'), async (c) => {

@@ -1,8 +1,10 @@
+import type { RecordedChange } from '../../../db/audit/list.ts'
 import type { findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import type { ResentCallbacks } from '../../../db/callbacks/resends.ts'
 import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
 import type { Role } from '../../core/person.ts'
 import { whyNotResent } from '../../core/resent-callbacks.ts'
+import { History } from '../audit/history.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { Fact } from '../support/send-details.tsx'
@@ -19,10 +21,11 @@ interface EndpointPageProps {
   /** The callbacks that were just made to wait again. */
   resent: ResentCallbacks | undefined
   role: Role
+  changes: readonly RecordedChange[]
 }
 
 /** An endpoint: whether it answers, what waits for it, and its last answers. */
-export function EndpointPage({ endpoint, accountName, callbacks, resent, role }: EndpointPageProps) {
+export function EndpointPage({ endpoint, accountName, callbacks, resent, role, changes }: EndpointPageProps) {
   const { endpointId, disabledAt, failingSince } = endpoint
   return (
     <Layout title={`Endpoint ${hostOf(endpoint.url)}`} at="/endpoints">
@@ -61,6 +64,7 @@ export function EndpointPage({ endpoint, accountName, callbacks, resent, role }:
           <CallbackTable callbacks={callbacks} of="endpoint" />
         )}
       </section>
+      <History target={endpointId} changes={changes} />
     </Layout>
   )
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { namesOf } from '../../../db/accounts/names.ts'
+import { pageOfAudit } from '../../../db/audit/list.ts'
 import { audited, auditedInPages, recordAudit } from '../../../db/audit/record.ts'
 import { disableEndpoint, enableEndpoint, findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import { type ResentCallbacks, resendCallbacks } from '../../../db/callbacks/resends.ts'
@@ -10,6 +11,7 @@ import { endpointResent } from '../../core/audit-details.ts'
 import { disabledByOperator } from '../../core/endpoint-request.ts'
 import { placeIn } from '../../core/list-place.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
+import { changesShown } from '../audit/history.tsx'
 import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -45,6 +47,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
     const endpoint = await find(db, c.req.param('endpointId'))
     const callbacks = await findNewestCallbacks(db, [endpoint.endpointId, shownCallbacks])
     const names = await namesOf(db, [endpoint.accountId])
+    const { items: changes } = await pageOfAudit(db, { target: endpoint.endpointId, limit: changesShown })
     return c.html(
       <EndpointPage
         endpoint={endpoint}
@@ -52,6 +55,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
         role={c.get('person').role}
         callbacks={callbacks}
         resent={resentIn(c.req.query())}
+        changes={changes}
       />,
     )
   })

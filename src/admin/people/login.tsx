@@ -1,6 +1,8 @@
 import type { Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { recordAudit } from '../../../db/audit/record.ts'
 import { endSession } from '../../../db/people/sessions.ts'
+import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory, signedIn } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
@@ -9,6 +11,7 @@ import { allow } from './allow.ts'
 import { ownPath } from './own-path.ts'
 import { deleteSessionCookie, setSessionCookie } from './session-cookie.ts'
 import { type SignedIn, signIn } from './sign-in.ts'
+import { refusedSignInRecorder } from './sign-in-audit.ts'
 
 const maxFormBytes = 16 * 1024
 
@@ -24,6 +27,7 @@ export function login(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   const { log, db } = runtime
   const attempt = signIn(runtime)
+  const recordRefused = refusedSignInRecorder(runtime)
 
   app.get('/login', allow('anyone'), (c) => {
     const next = ownPath(c.req.query('next'))
@@ -42,16 +46,27 @@ export function login(runtime: AdminRuntime): AdminApp {
     const done = await attempt({ name: name.trim(), password: textIn(fields.password), address })
     if ('refused' in done) {
       log.warn({ event: 'sign_in_refused', reason: done.refused, address })
+      await recordRefused({ name: done.person, address, reason: done.refused })
       return refuse(c, done, { name, next: to })
     }
     log.info({ event: 'signed_in', by: done.name, address })
+    await recordAudit(db, {
+      by: done.name,
+      via: 'page',
+      address,
+      action: 'person.sign_in',
+      target: done.name,
+    })
     setSessionCookie(c, done.token)
     return c.redirect(to, 303)
   })
 
   app.post('/logout', allow('anyone'), async (c) => {
     const sessionHash = c.get('sessionHash')
-    if (sessionHash) await endSession(db, sessionHash)
+    if (sessionHash) {
+      await endSession(db, sessionHash)
+      await recordAudit(db, { ...pageActor(c), action: 'person.sign_out', target: c.get('person').name })
+    }
     deleteSessionCookie(c)
     return c.redirect('/login', 303)
   })

@@ -22,9 +22,13 @@ export interface SignInAttempt {
 
 export type SignedIn =
   | { token: string; name: string }
-  | { refused: 'wrong' }
-  | { refused: 'limited'; resetSeconds: number }
-  | { refused: 'busy' }
+  | ({ refused: 'wrong' | 'busy' } & Whose)
+  | ({ refused: 'limited'; resetSeconds: number } & Whose)
+
+interface Whose {
+  /** The name as it was added, if there is such a person. */
+  person: string | undefined
+}
 
 /**
  * Creates the function that signs a person in. An unknown name is refused as a wrong password is, after the same time.
@@ -40,19 +44,20 @@ export function signIn(runtime: AdminRuntime) {
   return async ({ name, password, address: from }: SignInAttempt): Promise<SignedIn> => {
     const address = subscriber(from)
     const credentials = isPersonName(name) ? await findCredentials(db, name) : undefined
+    const person = credentials?.name
     const isKnown = credentials?.knownAddresses.includes(address) ?? false
     const counted = await limits.count({ name, address, isKnown })
-    if (counted.isOver) return { refused: 'limited', resetSeconds: counted.resetSeconds }
+    if (counted.isOver) return { refused: 'limited', resetSeconds: counted.resetSeconds, person }
     const isRight = await queue.check({ network: networkOf(from), isKnown }, () =>
       isPassword(password, credentials?.passwordHash),
     )
     if (isRight === 'busy') {
       await counted.refund()
-      return { refused: 'busy' }
+      return { refused: 'busy', person }
     }
-    if (!isRight || !credentials) return { refused: 'wrong' }
+    if (!isRight || !credentials) return { refused: 'wrong', person }
     const { token, tokenHash } = newToken()
-    if (!(await beginSession(db, credentials, { tokenHash, address }))) return { refused: 'wrong' }
+    if (!(await beginSession(db, credentials, { tokenHash, address }))) return { refused: 'wrong', person }
     await counted.refund()
     return { token, name: credentials.name }
   }

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { listSends, maxLookedAt } from '../../../db/sends/list.ts'
 import { countSends } from '../../../db/sends/list-count.ts'
+import { listFilters } from '../../core/audit-details.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../form-limit.ts'
@@ -69,6 +70,9 @@ function handlers({ db, settings }: AdminRuntime) {
       if ('issues' in resolved) throw new PageError(404, resolved.issues.join(' '))
       const { limit: _, ...query } = queryOf(read.form, resolved, 0)
       const contacts = contactsFor(c.get('person'), settings)
+      const { accountId: target = null, channelId, flowId } = resolved
+      const details = listFilters({ ...read.form, channelId, flowId })
+      c.set('downloaded', { action: 'sends.download', target, details })
       const mark = markOf(c.req.query('bom'))
       const rows = csvOf(db, { accountId: resolved.accountId, query, contacts, mark })
       return c.body(await streamOf(rows), 200, {

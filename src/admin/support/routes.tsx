@@ -1,10 +1,12 @@
 import type { Context } from 'hono'
+import { pageOfAudit } from '../../../db/audit/list.ts'
 import { findExplanation } from '../../../db/sends/explanation.ts'
 import { sameContentNear } from '../../../db/sends/same-content.ts'
 import { findSendContext } from '../../../db/sends/send-context.ts'
 import { explain } from '../../core/explanation/explain.ts'
 import { findRequestId } from '../../core/request-id.ts'
 import { buildTimeline } from '../../core/timeline.ts'
+import { changesShown } from '../audit/history.tsx'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { formLimit } from '../form-limit.ts'
 import { contactsFor } from '../masking.ts'
@@ -57,11 +59,12 @@ export function support(runtime: AdminRuntime): AdminApp {
     const explanation = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
     const updates = c.req.query('updates') !== 'off'
     const refresh = explanation.tone === 'waiting' && updates ? refreshSeconds : undefined
+    const { items: changes } = await pageOfAudit(db, { target: found.send.requestId, limit: changesShown })
     const { channel, channels } = found.facts
     const showsContent = settings.SUPPORT_SHOW_CONTENT
     return c.html(
       <SendPage
-        {...{ timeline, explanation, channel, channels, context, showsContent, same }}
+        {...{ timeline, explanation, channel, channels, context, showsContent, same, changes }}
         refreshSeconds={refresh}
       />,
     )

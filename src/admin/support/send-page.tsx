@@ -1,3 +1,4 @@
+import type { RecordedChange } from '../../../db/audit/list.ts'
 import type { SameContent } from '../../../db/sends/same-content.ts'
 import type { SendContext } from '../../../db/sends/send-context.ts'
 import {
@@ -8,6 +9,7 @@ import {
   type SendFacts,
 } from '../../core/explanation/explain.ts'
 import type { Timeline } from '../../core/timeline.ts'
+import { History } from '../audit/history.tsx'
 import { Moment, State, stateWords } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { MessageContent } from '../message-content.tsx'
@@ -24,6 +26,7 @@ interface SendPageProps {
   context: SendContext
   showsContent: boolean
   same: SameContent
+  changes: readonly RecordedChange[]
   refreshSeconds: number | undefined
 }
 
@@ -79,6 +82,7 @@ export function SendPage(props: SendPageProps) {
       <SentTwice same={props.same} requestId={requestId} />
       <SendDetails {...props} />
       <Content {...props} />
+      <History target={requestId} changes={props.changes} />
     </Layout>
   )
 }

@@ -69,6 +69,7 @@ function handlers({ db, settings, log }: AdminRuntime) {
   async function csv(c: Context<AdminEnv>) {
     const account = await accountOf((c.req.query('accountId') ?? '').trim())
     const contacts = contactsFor(c.get('person'), settings)
+    c.set('downloaded', { action: 'suppression.export', target: account.id })
     return c.body(
       await streamOf(recordsOf(allSuppressions(db, account.id), contacts, markOf(c.req.query('bom')))),
       200,

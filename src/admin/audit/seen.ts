@@ -1,0 +1,46 @@
+import type { Context } from 'hono'
+import { LRUCache } from 'lru-cache'
+import { recordAudit } from '../../../db/audit/record.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { type AdminEnv, type AdminRuntime, factory } from '../context.ts'
+import { contactsFor } from '../masking.ts'
+import { pageActor } from './page-actor.ts'
+
+/** Pages that show contacts, and downloads of them. */
+const shown = /^\/(?:contact|inbox|sends|suppressions|support(?:\/[^/]+)?)$/
+/** The parameters that name whose contact it is. Their values are ids, never a contact. */
+const idNames = ['accountId', 'requestId', 'conversationId', 'suppressionId']
+/** A page that reloads by itself is recorded once in this time. */
+const seenAgainAfterMs = 900_000
+
+/**
+ * Records each download, and who saw contacts whole: a contact that somebody passes on has been seen first. It is recorded before
+ * the answer leaves: what isn't in the audit isn't given away.
+ */
+export function recordSeen({ db, settings }: AdminRuntime) {
+  const recorded = new LRUCache<string, true>({ max: 10_000, ttl: seenAgainAfterMs })
+  return factory.createMiddleware(async (c, next) => {
+    await next()
+    const { path } = c.req
+    if (c.res.status !== 200) return
+    const contacts = contactsFor(c.get('person'), settings)
+    const downloaded = c.get('downloaded')
+    if (downloaded) {
+      const details = { ...downloaded.details, contacts }
+      await recordAudit(db, { ...pageActor(c), ...downloaded, details })
+      return
+    }
+    if (contacts === 'masked' || !shown.test(path)) return
+    const details = idsIn(c)
+    const seen = JSON.stringify([c.get('person').name, c.get('address'), path, details])
+    if (recorded.has(seen)) return
+    await recordAudit(db, { ...pageActor(c), action: 'contacts.view', target: path, details })
+    recorded.set(seen, true)
+  })
+}
+
+function idsIn(c: Context<AdminEnv>): Record<string, string> {
+  const query = c.req.query()
+  const given = idNames.map((name) => [name, query[name]?.trim() ?? ''] as const)
+  return Object.fromEntries(given.filter(([, id]) => canBeRecordId(id)))
+}
