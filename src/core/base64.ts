@@ -1,4 +1,6 @@
-const dataUrl = /^data:([\w!#$&^.+-]+\/[\w!#$&^.+-]+)?(?:;[\w!#$&^.+-]+=[^,;]*)*(;base64)?,/
+import { mimetypeIn } from './mimetype.ts'
+
+const dataUrl = /^data:((?:[\w!#$&^.+-]+\/[\w!#$&^.+-]+)?(?:;[\w!#$&^.+-]+=[^,;]*)*)(;base64)?,/
 const longestDataUrlHead = 1024
 /** Digits handled at once: a multiple of four. */
 const piece = 64 * 1024
@@ -27,7 +29,7 @@ export function decodeBase64(value: string, maxBytes: number): Decoded {
   if (digits.length % 4 === 1 || (padding > 0 && encoded.length % 4 !== 0))
     return { issue: 'not base64 (cut off, or a character too many)' }
   if (content.length > maxBytes) return { issue: `more than ${maxBytes} bytes when decoded` }
-  return { content, mimetype: url?.[1] || undefined }
+  return { content, mimetype: mimetypeIn(url?.[1] ?? '') }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { fileTypeFromBuffer } from 'file-type'
 import type { MediaType } from './message.ts'
+import { saysWhatItIs } from './mimetype.ts'
 
 /** Containers of audio, video or both; the container's type doesn't tell which. */
 const soundOrVideo = /^(audio|video|application)\/(mp4|x-m4[avbp]|ogg|webm|vnd\.ms-asf|x-ms-asf)(?=\s*;|$)/
@@ -38,10 +39,20 @@ export function contentIssue(mediaType: MediaType, contentType: string | undefin
   return `is ${contentType}, which can't be sent as ${mediaType}`
 }
 
-/** The type of media without a declared one, from its content; undefined if that could be wrong. */
-export function typeOfContent(mediaType: MediaType, contentType: string | undefined): string | undefined {
-  if (!contentType || officeContainers.includes(contentType)) return undefined
-  return contentTypeAs(mediaType, contentType)
+/**
+ * The type that media is sent with: the first of the given ones that says what it is, else the one that its content is recognised as.
+ *
+ * @param given the types by the send and by the server of its link, in the order of their weight.
+ * @param recognised by `recognise`. A container of office files isn't used, since it could be any of them.
+ */
+export function typeToSend(
+  mediaType: MediaType,
+  given: readonly (string | undefined)[],
+  recognised: string | undefined,
+): string | undefined {
+  const said = given.find((type) => type !== undefined && saysWhatItIs(type))
+  if (said !== undefined || !recognised || officeContainers.includes(recognised)) return said
+  return contentTypeAs(mediaType, recognised)
 }
 
 /** A content type with its registered name; its parameters stay. */

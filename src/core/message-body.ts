@@ -4,6 +4,7 @@ import { blanks } from './characters.ts'
 import { clientPortIssue, isClientPort } from './client-port.ts'
 import { besideOtherIssues, characters, optional, singleLine, string } from './fields.ts'
 import { type Message, mediaTypes, messageTypes } from './message.ts'
+import { maxMimetypeLength, mimetypePattern } from './mimetype.ts'
 import { parseUrl } from './parse-url.ts'
 import { type Network, unreachableAddress } from './public-address.ts'
 
@@ -18,12 +19,6 @@ export const maxMediaBytes = 16 * 1024 * 1024
 export const maxUrlLength = 2048
 /** `urlIssue`, as far as a pattern can express it. */
 const urlPattern = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://(?![^/?#]*@)[^\s\u0000-\u001f\u007f-\u009f\ud800-\udfff]+$`
-const maxMimetypeLength = 255
-
-/** `type/subtype` and parameters, without characters that could end a header line. */
-const mimetypePattern =
-  /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}( *; *[\w!#$&^.+-]+=("[ !#-[\]-~]*"|[\w!#$&^.+-]+))*$/u
-
 const mimetype = string
   .max(maxMimetypeLength)
   .refine(
@@ -110,10 +105,6 @@ const base64 = z
     return z.NEVER
   })
 
-/** `application/octet-stream` counts as undeclared, because the content itself says more. */
-const typeOfDataUrl = (mimetype: string | undefined) =>
-  mimetype?.toLowerCase() === 'application/octet-stream' ? undefined : mimetype
-
 const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
   string
     .superRefine((url, context) => {
@@ -149,7 +140,7 @@ const media = (allowedPrivateNetworks: readonly Network[]) =>
     .transform(({ base64: decoded, ...description }) => ({
       description: {
         ...description,
-        mimetype: description.mimetype ?? typeOfDataUrl(decoded?.mimetype),
+        mimetype: description.mimetype ?? decoded?.mimetype,
         sizeBytes: decoded?.content.length,
       },
       content: decoded?.content,

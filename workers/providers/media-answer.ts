@@ -1,4 +1,5 @@
 import { maxMediaBytes } from '../../src/core/message-body.ts'
+import { mimetypeIn } from '../../src/core/mimetype.ts'
 
 /**
  * The result of a fetch. `refused`: a retry would have the same result. `failed`: a retry may succeed. `put_off`: this worker
@@ -55,12 +56,9 @@ function isEncoded(headers: Headers): boolean {
   return !given.every((encoding) => plainEncodings.includes(encoding.trim().toLowerCase()))
 }
 
-/** The declared content type; undefined if it is missing or malformed. */
-export function mimetypeOf(headers: Headers): string | undefined {
-  const [bare = ''] = headerOf(headers, 'content-type')?.split(';') ?? []
-  const type = bare.trim()
-  return /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/.test(type) ? type : undefined
-}
+/** The declared content type with its parameters; undefined if it is missing or malformed. */
+export const mimetypeOf = (headers: Headers): string | undefined =>
+  mimetypeIn([headers['content-type']].flat()[0] ?? '')
 
 export function headerOf(headers: Headers, name: string): string | undefined {
   return [headers[name]].flat()[0]?.trim().toLowerCase()

@@ -3,6 +3,7 @@ import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { hardBounceOf } from '../../src/core/providers/smtp-hard-bounces.ts'
+import { meaningInWords } from '../../src/core/providers/smtp-recipient-words.ts'
 import { senderReplyOf } from '../../src/core/providers/smtp-sender-replies.ts'
 import { distinctTexts, reasonOf } from './distinct-texts.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
@@ -92,11 +93,15 @@ function refusalOf(step: Step, reply: string, config: SmtpConfig): Outcome {
     : null
   return {
     ...failure,
-    reason: reasonAt({ step, failure, config }, reply),
+    reason: reasonAt({ step, failure, config }, reply, meaningAt(step, providerCode, reply)),
     ...details,
     ...(suppresses && { suppresses }),
   }
 }
+
+/** What the words of a refusal say of the contact. The words themselves are left out, because they may repeat it. */
+const meaningAt = (step: Step, code: string | undefined, reply: string) =>
+  step === 'recipient' || step === 'content' ? meaningInWords(code, wordsOf(reply)) : undefined
 
 const isOfContact = (step: Step, { outcome, fault }: Failure) =>
   outcome === 'rejected' && fault === 'recipient' && (step === 'recipient' || step === 'content')

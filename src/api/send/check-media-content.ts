@@ -1,4 +1,4 @@
-import { contentIssue, recognise, typeOfContent } from '../../core/media-content.ts'
+import { contentIssue, recognise, typeToSend } from '../../core/media-content.ts'
 import { mimetypeIssue } from '../../core/mimetype-issue.ts'
 import type { SendRequest } from '../../core/send-request.ts'
 import { ApiError } from '../errors.ts'
@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts'
 /**
  * Checks the bytes of base64 media against their declared `mediaType` and `mimetype` (docs/reference/api.md#media).
  *
- * @returns the request with the recognised type, which is also the default of `mimetype`.
+ * @returns the request with the recognised type, which is also its `mimetype` if that says nothing.
  */
 export async function checkMediaContent(
   request: SendRequest,
@@ -25,6 +25,6 @@ export async function checkMediaContent(
       {},
       `message.media.mimetype: the content is recognised as ${contentType}`,
     )
-  const mimetype = media.mimetype ?? typeOfContent(media.mediaType, contentType)
+  const mimetype = typeToSend(media.mediaType, [media.mimetype], contentType) ?? media.mimetype
   return { ...request, contentType, message: { type: 'media', media: { ...media, mimetype } } }
 }

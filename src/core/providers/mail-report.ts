@@ -2,6 +2,7 @@ import type { Email } from 'postal-mime'
 import type { MailReport, RecipientReport } from './mail-report-model.ts'
 import { isAutomaticReply, readReportText } from './mail-report-text.ts'
 import { type Fields, headersIn, statusFieldsIn } from './mail-status-fields.ts'
+import { isVagueCode } from './smtp-recipient-words.ts'
 
 /** Our mails have one; behind its address may be a list. Anyone may write a report of thousands. */
 const maxRecipients = 100
@@ -65,11 +66,11 @@ function recipientOf(fields: Fields, aboutMail: Fields, mail: Email): RecipientR
   const [status = null] = codesIn(fields.get('status') ?? aboutMail.get('status') ?? '')
   const diagnostic = fields.get('diagnostic-code') ?? ''
   const [, reply] = /(?:^|[;\s:])([245]\d\d)(?=[ -]|$)/.exec(diagnostic) ?? []
-  const codes = status === null || isVague(status) ? codesIn(diagnostic) : []
+  const codes = isVagueCode(status) ? codesIn(diagnostic) : []
   return [
     {
       action: word.toLowerCase(),
-      code: codes.find((code) => !isVague(code)) ?? status ?? codes[0] ?? null,
+      code: codes.find((code) => !isVagueCode(code)) ?? status ?? codes[0] ?? null,
       reply: reply === undefined ? null : Number(reply),
       words: diagnostic,
       at: momentOf(fields.get('last-attempt-date') ?? mail.date),
@@ -79,8 +80,6 @@ function recipientOf(fields: Fields, aboutMail: Fields, mail: Email): RecipientR
 
 /** Enhanced status codes, which are no part of an IP address. */
 const codesIn = (text: string): string[] => text.match(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\d|\.\d)/g) ?? []
-
-const isVague = (code: string) => code.endsWith('.0.0')
 
 /**
  * A UUID of version 7, as ours are. Those of others stand in addresses and envelope ids, too. Any letter may stand beside it, as in
@@ -93,10 +92,14 @@ function idsIn(places: readonly string[]): string[] {
   return [...new Set(ids)].slice(0, maxIds)
 }
 
-const returnedIds = (mail: Email): string[] =>
-  partsOf(mail, ['message/rfc822', 'text/rfc822-headers', 'message/global', 'message/global-headers']).map(
-    (returned) => headersIn(returned).get('message-id') ?? '',
-  )
+/** Headers of our mail that name its send, as far as the operator has it so. A relay may have replaced the Message-ID. */
+const headersWithId = ['message-id', 'return-path', 'original-mail-from', 'list-unsubscribe']
+
+function returnedIds(mail: Email): string[] {
+  const types = ['message/rfc822', 'text/rfc822-headers', 'message/global', 'message/global-headers']
+  const returned = partsOf(mail, types).map(headersIn)
+  return headersWithId.flatMap((name) => returned.map((headers) => headers.get(name) ?? ''))
+}
 
 /** The texts of the parts of these types. */
 const partsOf = ({ attachments }: Email, types: string[]): string[] =>

@@ -1,4 +1,5 @@
 import type { Failure, ProviderAnswer } from '../outcome.ts'
+import { meaningInWords, refusedByPolicy } from './smtp-recipient-words.ts'
 import { meaningOfCode } from './smtp-sender-replies.ts'
 
 /** Enhanced status codes (RFC 3463 and its registry), without the class digit, which says whether the failure is permanent. */
@@ -9,8 +10,12 @@ const details: Record<string, string> = {
   '1.6': 'the mailbox has moved',
   '1.7': "the server finds the channel's from address invalid",
   '1.8': "the domain of the channel's from does not exist",
-  '1.10': "the contact's domain accepts no mail",
-  '2.1': 'the mailbox is disabled',
+  // The registry's meaning is the second one, Microsoft's the first.
+  '1.10': "there is no such mailbox, or the contact's domain accepts no mail",
+  // Microsoft's
+  '1.351': 'there is no such mailbox',
+  // Gmail has it for both.
+  '2.1': 'the mailbox is disabled, or gets too many mails now',
   '2.2': 'the mailbox is full',
   '2.3': 'the mail is too large for the mailbox',
   '3.1': "the server's storage is full",
@@ -70,22 +75,21 @@ export function failureOfCode(enhanced: string): Failure | undefined {
   return /^5\.[12]\.\d+$/.test(enhanced) ? { outcome: 'rejected', fault: 'recipient' } : undefined
 }
 
-const policy =
-  "the contact's server refuses it by a policy: its content, the sender's reputation or its authentication"
-
-/** The meaning of a reply in a report. It is of the contact's server, which knows nothing of the channel's login. */
+/** The meaning of a reply in a report: by its words where its code has several meanings. It is of the contact's server, which knows nothing of the channel's login. */
 export function meaningOfBounce({
   code,
   reply,
+  words,
 }: {
   code: string | null
   reply: number | null
+  words: string
 }): string | undefined {
   const [, detail = ''] = /^[45]\.(7\.\d+)$/.exec(code ?? '') ?? []
-  if (detail) return bounceOfPolicy.includes(detail) ? details[detail] : policy
-  const known = meaningOfReply({ providerCode: code ?? undefined })
+  if (detail) return bounceOfPolicy.includes(detail) ? details[detail] : refusedByPolicy
+  const known = meaningInWords(code, words) ?? meaningOfReply({ providerCode: code ?? undefined })
   if (known !== undefined || reply === null) return known
-  return loginReplies.includes(reply) ? policy : meaningOfReply({ providerStatus: reply })
+  return loginReplies.includes(reply) ? refusedByPolicy : meaningOfReply({ providerStatus: reply })
 }
 
 /** What mails lack that are refused by these: a signature, or a name or a permission of the server. */

@@ -1,5 +1,6 @@
 import { hourMs } from '../durations.ts'
 import type { Failure } from '../outcome.ts'
+import { tooManyMails } from './smtp-recipient-words.ts'
 
 /** A reply about the account that sends, or its limits: the same at every step, and for every mail. */
 export type SenderReply = Failure & {
@@ -25,7 +26,7 @@ const tooFast = limited('the account sends too many mails at a time')
 const tooManyToContact: SenderReply = {
   outcome: 'retry_later',
   fault: 'recipient',
-  meaning: "the contact's mailbox gets too many mails now",
+  meaning: tooManyMails,
   waitMs: hourMs,
 }
 

@@ -172,10 +172,11 @@ export const whatsAppCodes: CodeTable = {
     fault: 'message',
     meaning: "the format of a variable doesn't match the template",
   },
-  132015: { outcome: 'rejected', fault: 'message', meaning: 'the template is paused for its low quality' },
+  // The template of the account, not what the client said: a fallback may send the message.
+  132015: { outcome: 'rejected', fault: 'sender', meaning: 'the template is paused for its low quality' },
   132016: {
     outcome: 'rejected',
-    fault: 'message',
+    fault: 'sender',
     meaning: 'the template was disabled for its low quality; only a new one can be sent',
   },
   132018: {

@@ -26,7 +26,12 @@ test('any bytes are decoded as they were, in every way to write them', () => {
 test.each([
   ['QUJD', undefined],
   ['data:image/png;base64,QUJD', 'image/png'],
-  ['data:image/svg+xml;charset=utf-8;base64,QUJD', 'image/svg+xml'],
+  ['data:image/svg+xml;charset=utf-8;base64,QUJD', 'image/svg+xml;charset=utf-8'],
+  [
+    'data:text/calendar;method=REQUEST;charset=UTF-8;base64,QUJD',
+    'text/calendar;method=REQUEST;charset=UTF-8',
+  ],
+  ['data:text/plain;charset=ü;base64,QUJD', 'text/plain'],
   ['data:application/vnd.ms-excel;base64,QUJD', 'application/vnd.ms-excel'],
   ['data:;base64,QUJD', undefined],
   ['data:;charset=utf-8;base64,QUJD', undefined],

@@ -3,7 +3,7 @@ import {
   contentTypeAs,
   contentIssue as faultOf,
   recognise,
-  typeOfContent,
+  typeToSend,
   withCommonName,
 } from '../../../src/core/media-content.ts'
 import { type MediaType, mediaTypes } from '../../../src/core/message.ts'
@@ -108,8 +108,34 @@ test('the common name of a type has the parameters of the other', () => {
 })
 
 test('a document that is recognised as what Office files come in has no type of its own', async () => {
-  expect(typeOfContent('document', await recognise(samples.zip))).toBeUndefined()
-  expect(typeOfContent('document', 'application/x-cfb')).toBeUndefined()
-  expect(typeOfContent('document', await recognise(samples.pdf))).toBe('application/pdf')
-  expect(typeOfContent('audio', await recognise(samples.mp4))).toBe('audio/mp4')
+  expect(typeToSend('document', [], await recognise(samples.zip))).toBeUndefined()
+  expect(typeToSend('document', [], 'application/x-cfb')).toBeUndefined()
+  expect(typeToSend('document', [], await recognise(samples.pdf))).toBe('application/pdf')
+  expect(typeToSend('audio', [], await recognise(samples.mp4))).toBe('audio/mp4')
 })
+
+test.each([
+  'application/octet-stream',
+  'Application/Octet-Stream; charset=utf-8',
+  'binary/octet-stream',
+  'application/x-octet-stream',
+  'application/octetstream',
+  'application/binary',
+  'application/download',
+  'application/x-download',
+  'application/force-download',
+  'application/x-force-download',
+  'application/unknown',
+  'application/x-unknown',
+  'unknown/unknown',
+  '*/*',
+])('a type that says nothing gives way to the recognised one: %s', (type) => {
+  expect(typeToSend('image', [type], 'image/png')).toBe('image/png')
+  expect(typeToSend('document', [type, 'text/csv'], undefined)).toBe('text/csv')
+  expect(typeToSend('document', [type], undefined)).toBeUndefined()
+})
+
+test.each(['application/octet-stream-x', 'text/unknown', 'application/x-downloader', 'image/png'])(
+  'a type that says what it is stays: %s',
+  (type) => expect(typeToSend('document', [type], 'application/pdf')).toBe(type),
+)

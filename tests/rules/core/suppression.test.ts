@@ -43,7 +43,7 @@ test('what the provider’s own code says of one answer counts more than its cod
   expect(autoCauseOf({ providerCode: null, suppresses: 'bounce' }, {})).toBe('bounce')
 })
 
-test.each(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1'])(
+test.each(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.1.351', '5.2.1'])(
   'a mail refused with %s is a hard bounce',
   (code) => {
     expect(hardBounceOf({ code, reply: 550, words: `550 ${code} <spam.full@example.com>: no` })).toBe(
@@ -60,7 +60,13 @@ test.each([
   ['5.7.9', 554, 'policy'],
   ['5.0.0', 550, 'rejected'],
   ['5.0.0', 554, 'blocked for its reputation, no such user'],
-  ['5.1.0', 550, 'user unknown'],
+  ['5.1.0', 550, 'address rejected'],
+  ['5.1.0', 550, 'sender address rejected: user unknown'],
+  ['5.7.0', 550, 'user unknown'],
+  ['5.5.0', 550, 'mailbox unavailable: blocked by our policy'],
+  ['5.5.0', 450, 'mailbox unavailable'],
+  ['5.5.0', 554, 'service refused, see OFR_506'],
+  ['5.2.0', 552, 'mailbox unavailable: over quota'],
   ['5.1.1', 550, 'recipient address rejected: mailbox is full'],
   ['5.1.1', 550, 'blocked, see our spam policy'],
   ['5.2.1', 550, 'the user is receiving mail at a rate that prevents more'],
@@ -80,6 +86,13 @@ test.each([
   ['5.0.0', 550, 'The email account that you tried to reach does not exist.'],
   [null, 550, 'Unrouteable address'],
   [null, 550, 'account disabled'],
+  ['5.1.0', 550, 'user unknown'],
+  ['5.1.351', 550, 'Remote server returned unknown recipient or mailbox unavailable'],
+  ['5.5.0', 550, 'Requested action not taken: mailbox unavailable (S2017062302)'],
+  ['5.5.0', 550, 'Adresse d au moins un destinataire invalide. Invalid recipient. OFR_416 [416]'],
+  ['5.5.0', 550, 'Boite du destinataire archivee. Archived recipient. OFR_513 [513]'],
+  [null, 550, 'Requested action not taken: mailbox unavailable'],
+  [null, 550, 'ann is not a known user here'],
 ])('without a telling code, a clear reply counts: %s %s %s', (code, reply, words) => {
   expect(hardBounceOf({ code, reply, words })).toBe('bounce')
 })

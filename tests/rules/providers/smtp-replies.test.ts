@@ -135,6 +135,17 @@ test.each<[SmtpAnswer['at'], string, 'bounce' | undefined]>([
   expect({ suppresses: undefined, ...outcome }).toMatchObject({ suppresses })
 })
 
+test.each<[string, string]>([
+  ['550 5.2.1 The user you are trying to contact is receiving mail at a rate that', 'too many mails now'],
+  ['550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found', 'there is no such mailbox'],
+  ['550 5.5.0 Requested action not taken: mailbox unavailable', 'there is no such mailbox'],
+])('the reason of a refused contact says what the reply says: %s', async (reply, meaning) => {
+  expect(await send({}, [{ at: 'RCPT', reply }])).toMatchObject({
+    outcome: 'rejected',
+    reason: expect.stringContaining(meaning),
+  })
+})
+
 test('credentials that a server repeats are masked, in every form', async () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   const logins = [

@@ -378,12 +378,29 @@ describe('a mail', () => {
     ['else the one that the server names', undefined, 'image/x-own', /^image\/x-own/],
     ['else the one that it is recognised as', undefined, undefined, /^image\/png/],
     ['not one of the server that the content contradicts', undefined, 'image/jpeg', /^image\/png/],
+    ['not one of a file store that says nothing', undefined, 'binary/octet-stream', /^image\/png/],
+    ['not one of the send that says nothing', 'application/octet-stream', undefined, /^image\/png/],
   ])('a fetched media has %s', async (_, mimetype, served, expected) => {
     const mediaUrl = files.at(serve(png, served))
     const mail = await mailOf({
       message: { type: 'media', media: { mediaType: 'image', mimetype, mediaUrl } },
     })
     expect(mail.headers['content-type']).toMatch(expected)
+  })
+
+  test.each(['octet', 'binary'])('a picture of a file store has its own extension: %s', async (name) => {
+    const mediaUrl = files.at(serve(png, `${name}/octet-stream`.replace(/^octet/, 'application')))
+    const mail = await mailOf({ message: { type: 'media', media: { mediaType: 'image', mediaUrl } } })
+    expect(mail.headers['content-disposition']).toBe('attachment; filename=image.png')
+  })
+
+  test('a fetched type keeps its parameters', async () => {
+    const mediaUrl = files.at(
+      serve(Buffer.from('BEGIN:VCALENDAR'), 'text/calendar; method=REQUEST; charset=UTF-8'),
+    )
+    const mail = await mailOf({ message: { type: 'media', media: { mediaType: 'document', mediaUrl } } })
+    expect(mail.headers['content-type']).toMatch(/^text\/calendar;.*\bmethod=REQUEST\b/s)
+    expect(mail.headers['content-type']).toMatch(/\bcharset=UTF-8\b/i)
   })
 
   test.each([

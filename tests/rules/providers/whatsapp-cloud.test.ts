@@ -559,7 +559,7 @@ describe('media that came as base64', () => {
 const refusing = [0, 3, 10, 33, 102, 190, 200, 250, 299, 368, 131005, 131031, 131037, 131042, 131045, 133010]
 const limits = [4, 17, 341, 80007, 130429, 131048, 131057, 131064, 133016, 2494100]
 const faultyMessages = [
-  ...[100, 131008, 131009, 131051, 131053, 131063, 132000, 132001, 132005, 132007, 132012, 132015, 132016],
+  ...[100, 131008, 131009, 131051, 131053, 131063, 132000, 132001, 132005, 132007, 132012],
   ...[132018, 132068, 134011, 135000],
 ]
 const unreachable = [130472, 130497, 131021, 131026, 131030, 131047, 131049, 131050]
@@ -572,6 +572,7 @@ test.each(
       ['retry_later', 'recipient', [131056]],
       ['retry_later', 'message', [132069]],
       ['rejected', 'recipient', unreachable],
+      ['rejected', 'sender', [132015, 132016]],
       ['rejected', 'message', faultyMessages],
     ] as const
   ).flatMap(([outcome, fault, codes]) => codes.map((code) => [code, outcome, fault] as const)),

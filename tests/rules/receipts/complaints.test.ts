@@ -72,6 +72,18 @@ test.each(['abuse', 'fraud', 'Abuse'])(
   },
 )
 
+test.each([
+  `Return-Path: <bounce+${aRequestId}@example.org>`,
+  `List-Unsubscribe: <https://example.org/${aRequestId}>`,
+])(
+  'its send is found by a header of the returned mail whose Message-ID a relay replaced: %s',
+  async (header) => {
+    const mail = arf('abuse', { id: '0100abc-000000' }).replace('Message-ID:', `${header}\r\nMessage-ID:`)
+    const { receipts } = await read(mail)
+    expect(receipts).toMatchObject([{ requestId: aRequestId, kind: 'complained' }])
+  },
+)
+
 test.each([`Original-Envelope-Id: ${aRequestId}`, `Original-Mail-From: <bounce+${aRequestId}@example.org>`])(
   'its send is found by %s, too',
   async (fields) => {

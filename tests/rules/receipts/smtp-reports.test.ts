@@ -37,7 +37,7 @@ test.each([
   ['exim-no-part', '5.1.1', 'there is no such mailbox'],
   ['google-no-part', '550', expect.stringMatching(/no such mailbox/)],
   ['qmail', '5.1.1', 'there is no such mailbox'],
-  ['yahoo', '554', expect.stringMatching(/refused/)],
+  ['yahoo', '554', 'there is no such mailbox'],
   ['sendmail-no-part', '5.1.1', 'there is no such mailbox'],
   ['quoted-reply', '5.7.1', expect.stringMatching(/policy/)],
 ])('the report %s is read as failed, with its code', async (name, providerCode, reason) => {
@@ -50,6 +50,76 @@ test.each([
       unreadable: 0,
     })
   }
+})
+
+test.each([
+  [
+    '5.2.1',
+    '550-5.2.1 The user you are trying to contact is receiving mail at a rate that',
+    'too many mails',
+  ],
+  ['4.2.1', '450 4.2.1 The user you are trying to contact is receiving mail too quickly', 'too many mails'],
+  ['5.2.1', '550 5.2.1 The email account that you tried to reach is disabled', 'mailbox is disabled'],
+  ['5.2.1', '550 5.2.1 no', 'disabled, or gets too many'],
+  [
+    '5.1.10',
+    '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup',
+    'no such mailbox',
+  ],
+  ['5.1.10', '556 5.1.10 Recipient address has null MX', 'domain accepts no mail'],
+  [
+    '5.1.351',
+    '550 5.1.351 Remote server returned unknown recipient or mailbox unavailable',
+    'no such mailbox',
+  ],
+  ['5.5.0', '550 5.5.0 Requested action not taken: mailbox unavailable', 'no such mailbox'],
+  [
+    '5.5.0',
+    '550 5.5.0 Adresse d au moins un destinataire invalide. Invalid recipient. OFR_416',
+    'no such mailbox',
+  ],
+  ['5.1.1', '550 5.1.1 recipient address rejected: mailbox is full', 'mailbox is full'],
+  ['5.1.1', '550 5.1.1 blocked for its spam', 'policy'],
+  ['5.1.1', '550 5.1.1 User unknown, see our policy', 'no such mailbox'],
+  ['5.0.0', '552 over quota', 'mailbox is full'],
+  ['5.1.2', '550 5.1.2 unknown user', 'domain'],
+])('a reason never contradicts the reply: %s %s', async (code, reply, reason) => {
+  const { receipts } = await read(
+    reportOf(`Action: failed\nStatus: ${code}\nDiagnostic-Code: smtp; ${reply}\n`),
+  )
+  expect(receipts).toMatchObject([{ kind: 'undelivered', reason: expect.stringContaining(reason) }])
+})
+
+test.each([
+  'Return-Path: <bounce+ID@example.org>',
+  'Original-Mail-From: bounce+ID@example.org',
+  'List-Unsubscribe: <https://example.org/u?id=ID>',
+])('the send of a returned mail whose Message-ID a relay replaced is found by %s', async (header) => {
+  const mail = [
+    'From: MAILER-DAEMON@mx.example',
+    'To: bounces@example.org',
+    'Subject: Undelivered',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+    '',
+    '--b',
+    'Content-Type: message/delivery-status',
+    '',
+    'Final-Recipient: rfc822; ann@example.com',
+    'Action: failed',
+    'Status: 5.1.1',
+    '',
+    '--b',
+    'Content-Type: text/rfc822-headers',
+    '',
+    header.replace('ID', aRequestId),
+    'Message-ID: <0100abc-000000@relay.example>',
+    '',
+    '--b--',
+    '',
+  ].join('\r\n')
+  const { receipts } = await read(mail)
+  expect(receipts).toMatchObject([{ requestId: aRequestId, kind: 'undelivered' }])
 })
 
 test('of all the samples, exactly those suppress that say that there is no such contact', async () => {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { lateMediaKeptMs, waitInSlotMs } from '../../../src/core/delivery-times.ts'
-import { contentIssue, recognise, typeOfContent } from '../../../src/core/media-content.ts'
+import { contentIssue, recognise, typeToSend } from '../../../src/core/media-content.ts'
 import type { MediaDescription } from '../../../src/core/message.ts'
 import { maxMediaBytes } from '../../../src/core/message-body.ts'
 import { mimetypeIssue } from '../../../src/core/mimetype-issue.ts'
@@ -150,7 +150,7 @@ async function mediaOf(
   const contradiction = declared && mimetypeIssue(declared, recognised)
   if (contradiction) return refused(`the mimetype ${contradiction}`)
   const trusted = served && !mimetypeIssue(served, recognised) ? served : undefined
-  const mimetype = declared ?? trusted ?? typeOfContent(mediaType, recognised)
+  const mimetype = typeToSend(mediaType, [declared, trusted], recognised)
   return { media: { ...described, mimetype }, content }
 }
 
