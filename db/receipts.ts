@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { ReceiptKind } from '../src/core/receipt.ts'
 import type { WakeUp } from '../src/core/send-job.ts'
-import type { AutoCause } from '../src/core/suppression.ts'
+import type { SuppressingSign } from '../src/core/suppression.ts'
 import type { EventFields } from '../src/core/timeline-events.ts'
 import { endpointsToWake, receiptChanges } from './callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from './client.ts'
@@ -35,8 +35,8 @@ export interface ReceiptRow {
   channelIds: readonly string[]
   kind: ReceiptKind
   fields: EventFields['receipt']
-  /** Why its contact is suppressed. */
-  suppresses: AutoCause | null
+  /** What it says of its contact, for which it is suppressed. */
+  suppresses: SuppressingSign | null
   /** Only if the channel has a fallback for sends that it reports as undelivered. */
   fallsBackFrom?: ProviderName | undefined
 }
@@ -246,10 +246,10 @@ async function suppress(
   receipts: readonly ReceiptRow[],
   recorded: readonly RecordedReceipt[],
 ): Promise<void> {
-  const suppressing = receipts.flatMap(({ suppresses: cause, ...receipt }, ord) => {
-    if (!cause || !isNew(recorded[ord]?.result)) return []
+  const suppressing = receipts.flatMap(({ suppresses: sign, ...receipt }, ord) => {
+    if (!sign || !isNew(recorded[ord]?.result)) return []
     const { requestId, channelIds, fields } = receipt
-    return { id: uuidv7(), requestId, channelIds, cause, reason: fields.reason ?? null }
+    return { id: uuidv7(), requestId, channelIds, sign, reason: fields.reason ?? null }
   })
   if (suppressing.length > 0) await suppressContacts(transaction, suppressing)
 }

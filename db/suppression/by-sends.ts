@@ -1,4 +1,10 @@
-import type { AutoCause } from '../../src/core/suppression.ts'
+import { contactTypes } from '../../src/core/contact.ts'
+import {
+  causeOfSign,
+  isOfChannel,
+  type SuppressingSign,
+  suppressingSigns,
+} from '../../src/core/suppression.ts'
 import type { Database, Transaction } from '../client.ts'
 import { theOneOf } from '../posted-channel.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -11,11 +17,22 @@ export interface SuppressedBySend {
   requestId: string
   /** The channels whose send it may be about. */
   channelIds: readonly string[]
-  cause: AutoCause
+  sign: SuppressingSign
   reason: string | null
 }
 
-/** An opt-out is for its channel alone, the other causes for all of the account. */
+/** SQL of the cause of the entry that a sign makes. */
+const causeOfEntry = `case g.sign ${suppressingSigns
+  .map((sign) => `when '${sign}' then '${causeOfSign(sign)}'`)
+  .join(' ')} end`
+
+/** SQL of the channel of the entry; null for all channels of the account. */
+const channelOfEntry = `case when (g.sign, s.contact_type) in (${suppressingSigns
+  .flatMap((sign) =>
+    contactTypes.filter((type) => isOfChannel(sign, type)).map((type) => `('${sign}', '${type}')`),
+  )
+  .join(', ')}) then channels.id end`
+
 const suppressStatement = prepared<{ id: string }>(
   'suppress_contacts',
   'Suppresses the contacts of sends after a bounce, a complaint or an opt-out, as their channels allow it.',
@@ -24,19 +41,19 @@ const suppressStatement = prepared<{ id: string }>(
     -- What was said of each send.
     given as materialized (
       select * from json_to_recordset($1) as
-        (id uuid, "requestId" uuid, "channelIds" uuid[], cause text, reason text)),
+        (id uuid, "requestId" uuid, "channelIds" uuid[], sign text, reason text)),
     -- The new entries, in the order of contacts, so that two statements can't deadlock.
     added as (
       insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
       select g.id, s.account_id, s.contact_type, s.contact_value,
-             case when g.cause = 'opt_out' then channels.id end, g.cause, g.reason, s.request_id
+             ${channelOfEntry}, ${causeOfEntry}, g.reason, s.request_id
       from given g
         cross join lateral (
           select * from sends
           where sends.request_id = g."requestId" limit 1) s
         join channels on channels.id = (
           ${theOneOf('g."channelIds"')})
-      where not ${isErased} and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
+      where not ${isErased} and (channels.auto_suppress is null or ${causeOfEntry} = any(channels.auto_suppress))
       order by s.account_id, s.contact_value
       on conflict do nothing
       returning id, account_id, contact_value),

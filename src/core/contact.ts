@@ -20,6 +20,11 @@ interface ContactKind {
   /** `parse` as a pattern, for clients that check before sending. */
   pattern: string
   maxLength?: number
+  /**
+   * Whether a provider that can't reach it says so for its own channel or for all. A number may be unknown to SMS and known to WhatsApp;
+   * a mailbox is the same whoever sends to it.
+   */
+  bounceIsOf: 'channel' | 'account'
   /** Masks a normalised value: enough is left to recognise a known contact, but not to reach it. */
   mask(value: string): string
 }
@@ -34,6 +39,7 @@ export const contactKinds = {
     parseStored: parseStoredPhone,
     looksLike: (value) => parsePhone(value) !== undefined,
     pattern: phonePattern,
+    bounceIsOf: 'channel',
     // `+15*******01`
     mask: (value) => value.slice(0, 3) + '*'.repeat(Math.max(value.length - 5, 0)) + value.slice(-2),
   },
@@ -47,6 +53,7 @@ export const contactKinds = {
     looksLike: (value) => value.includes('@'),
     pattern: emailPattern,
     maxLength: maxEmailLength,
+    bounceIsOf: 'account',
     // `a***@example.com`
     mask: (value) => `${value.slice(0, 1)}***${value.slice(value.lastIndexOf('@'))}`,
   },

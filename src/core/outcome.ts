@@ -1,14 +1,14 @@
 import { dayMs } from './durations.ts'
 import { lastAttempt, ownReasons } from './own-reasons.ts'
-import type { AutoCause } from './suppression.ts'
+import type { SuppressingSign } from './suppression.ts'
 
 /** A provider's status and code, as far as it gave them. Stored in the timeline: never content or credentials. */
 export interface ProviderAnswer {
   providerStatus?: number | undefined
   /** Of a failure; or of an accepted message, for example one that the provider holds back. */
   providerCode?: string | undefined
-  /** Why its contact is suppressed, or null for not at all, where the code alone doesn't say it (ProviderRules.suppressingCodes). */
-  suppresses?: AutoCause | null | undefined
+  /** What it says of its contact, or null for nothing that suppresses it, where the code alone doesn't say it (ProviderRules.suppressingCodes). */
+  suppresses?: SuppressingSign | null | undefined
 }
 
 /**
@@ -21,7 +21,7 @@ export const faults = ['provider', 'recipient', 'message', 'sender'] as const
 
 /** The outcome and fault of a failed call, as in a provider's table of codes. */
 export type Failure =
-  | { outcome: 'rejected'; fault: 'recipient' | 'message' }
+  | { outcome: 'rejected'; fault: 'recipient' | 'message' | 'sender' }
   | { outcome: 'retry_later'; fault: Fault }
   | { outcome: 'channel_refused'; fault: 'sender' }
 

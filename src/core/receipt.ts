@@ -1,6 +1,6 @@
 import type { ContactType } from './contact.ts'
 import { tidyText } from './outcome.ts'
-import type { AutoCause } from './suppression.ts'
+import type { SuppressingSign } from './suppression.ts'
 import type { EventFields } from './timeline-events.ts'
 
 /** What is known of a sent message by its receipts. */
@@ -31,8 +31,8 @@ export interface Receipt extends ReceiptFields {
   /** Further ids that it may be about, in their order. The first one of a send of the channel counts. */
   otherRequestIds?: readonly string[]
   kind: ReceiptKind
-  /** Why its contact is suppressed, or null for not at all, where the code alone doesn't say it (ProviderRules.suppressingCodes). */
-  suppresses?: AutoCause | null
+  /** What it says of its contact, or null for nothing that suppresses it, where the code alone doesn't say it (ProviderRules.suppressingCodes). */
+  suppresses?: SuppressingSign | null
   /** The address or number that the message left from, if one request may bring receipts of several channels. */
   sender?: string
 }

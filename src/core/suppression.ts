@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { type ContactType, contactKinds } from './contact.ts'
 import { singleLine } from './fields.ts'
 
 /** Why a contact gets nothing. All but `manual` come from what a provider answered or reported. */
@@ -10,19 +11,34 @@ export const autoCauses = ['bounce', 'complaint', 'opt_out'] as const satisfies 
 export type AutoCause = (typeof autoCauses)[number]
 
 /**
- * A provider's codes after which a contact is suppressed, each with its cause. Only codes that the provider documents so: nothing
+ * What an answer or a receipt says of a contact. `bounce` of a phone: this provider can't reach it, perhaps another one can.
+ * `invalid_contact`: nobody can.
+ */
+export const suppressingSigns = [...autoCauses, 'invalid_contact'] as const
+export type SuppressingSign = (typeof suppressingSigns)[number]
+
+/** The cause of the entry that a sign makes. */
+export const causeOfSign = (sign: SuppressingSign): AutoCause =>
+  sign === 'invalid_contact' ? 'bounce' : sign
+
+/** Whether the entry that a sign makes is for its channel alone, and not for all channels of the account. */
+export const isOfChannel = (sign: SuppressingSign, type: ContactType): boolean =>
+  sign === 'opt_out' || (sign === 'bounce' && contactKinds[type].bounceIsOf === 'channel')
+
+/**
+ * A provider's codes after which a contact is suppressed, each with what it says. Only codes that the provider documents so: nothing
  * else suppresses anybody. Not a full mailbox, a policy, a reputation, nor a phone that is out of reach.
  */
-export type SuppressingCodes = Readonly<Record<string, AutoCause>>
+export type SuppressingCodes = Readonly<Record<string, SuppressingSign>>
 
-/** What a failure says about its contact. @param codes of the provider. */
-export function autoCauseOf(
+/** What a failure says about its contact; null if nothing that suppresses it. @param codes of the provider. */
+export function suppressingSignOf(
   {
     providerCode,
     suppresses,
-  }: { providerCode?: string | null | undefined; suppresses?: AutoCause | null | undefined },
+  }: { providerCode?: string | null | undefined; suppresses?: SuppressingSign | null | undefined },
   codes: SuppressingCodes = {},
-): AutoCause | null {
+): SuppressingSign | null {
   if (suppresses !== undefined) return suppresses
   return providerCode && Object.hasOwn(codes, providerCode) ? (codes[providerCode] ?? null) : null
 }

@@ -12,7 +12,7 @@ import type { ProviderRules } from '../core/provider.ts'
 import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { type Receipt, tidyReceipt } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { autoCauseOf } from '../core/suppression.ts'
+import { causeOfSign, suppressingSignOf } from '../core/suppression.ts'
 import { type FallbackSettings, faller, noteFallback, wakeUpsOf } from '../fallback/fall-back.ts'
 import { logEvent } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -100,7 +100,7 @@ export function rowOf(
   const { requestId, kind, sender: _, suppresses: given, ...fields } = tidyReceipt(receipt)
   const { suppressingCodes }: ProviderRules = providerRules[provider]
   const { providerCode } = fields
-  const ofFailure = () => autoCauseOf({ providerCode, suppresses: given }, suppressingCodes)
+  const ofFailure = () => suppressingSignOf({ providerCode, suppresses: given }, suppressingCodes)
   const suppresses = kind === 'complained' ? 'complaint' : kind === 'undelivered' ? ofFailure() : null
   const mayFallBack = hasFallback && kind === 'undelivered'
   return {
@@ -119,8 +119,8 @@ function note(runtime: Recording, request: Request, recorded: readonly RecordedR
   for (const [index, { result, effect, confirms, fallback }] of recorded.entries()) {
     const { requestId = '', fields } = rows[index] ?? { fields: undefined }
     metrics.receipts.inc({ provider, result })
-    const cause = rows[index]?.suppresses
-    if (cause && isNew(result)) metrics.contactsRefused.inc({ provider, cause })
+    const sign = rows[index]?.suppresses
+    if (sign && isNew(result)) metrics.contactsRefused.inc({ provider, cause: causeOfSign(sign) })
     // A repeat may come days later, and says nothing of how late receipts are.
     if (result === 'applied') observeLag(metrics, provider, fields?.providerAt, runtime.clock.nowMs())
     if (confirms) noteEnd(runtime, { requestId, status: 'sent', fields: {} })

@@ -8,6 +8,7 @@ import { addSuppression } from '../../db/suppression/entries.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
+import type { SuppressingSign } from '../../src/core/suppression.ts'
 import { faller } from '../../src/fallback/fall-back.ts'
 import {
   attemptedSend,
@@ -224,17 +225,16 @@ test('a contact that is suppressed on the channel alone falls back; everywhere, 
   expect(await ended(everywhere)).toMatchObject({ status: 'failed', sentThrough: null, attempts: 0 })
   expect(await ended(both)).toMatchObject({ status: 'failed', sentThrough: second, attempts: 0 })
   await worker.stop()
-  const bounced = await sentSend(account, textBody('Hello', '+4915177777774'))
-  const row = {
-    ...buildReceipt(bounced, first, 'undelivered', { providerMessageId: 'A1' }),
-    suppresses: 'bounce' as const,
+  const bounced = async (value: string, suppresses: SuppressingSign) => {
+    const requestId = await sentSend(account, textBody('Hello', value))
+    const receipt = buildReceipt(requestId, first, 'undelivered', { providerMessageId: 'A1' })
+    await recordReceipts(db, [{ ...receipt, suppresses, fallsBackFrom: 'sandbox' }], fallBack)
+    return await timelineOf(service, requestId)
   }
-  await recordReceipts(db, [{ ...row, fallsBackFrom: 'sandbox' }], fallBack)
-  expect(await timelineOf(service, bounced)).toMatchObject({
-    status: 'sent',
-    delivery: 'undelivered',
-    sentThrough: null,
-  })
+  const invalid = await bounced('+4915177777774', 'invalid_contact')
+  expect(invalid).toMatchObject({ status: 'sent', delivery: 'undelivered', sentThrough: null })
+  const unknownHere = await bounced('+4915177777775', 'bounce')
+  expect(unknownHere).toMatchObject({ status: 'queued', delivery: null, sentThrough: second })
 })
 
 test('a scheduled send to a contact that is suppressed on the channel alone waits for its time; everywhere, it ends at once', async () => {

@@ -7,7 +7,7 @@ import { replaySend } from '../../db/sends/replays.ts'
 import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { addSuppression, listSuppressions, removeSuppression } from '../../db/suppression/entries.ts'
 import type { ReceiptKind } from '../../src/core/receipt.ts'
-import { type AutoCause, suppressedReasons } from '../../src/core/suppression.ts'
+import { type SuppressingSign, suppressedReasons } from '../../src/core/suppression.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -210,8 +210,13 @@ test('an erased contact goes on to be suppressed, and no row has its address', a
 })
 
 /** A send that its provider has accepted, and a receipt about it. */
-async function reported(by: Account, kind: ReceiptKind, suppresses: AutoCause | null) {
-  const requestId = await attemptedSend(service, by, { outcome: 'sent' }, to(anyone()))
+async function reported(
+  by: Account,
+  kind: ReceiptKind,
+  suppresses: SuppressingSign | null,
+  contact = anyone(),
+) {
+  const requestId = await attemptedSend(service, by, { outcome: 'sent' }, to(contact))
   const receipt = { ...buildReceipt(requestId, by.channelId, kind), suppresses }
   await recordReceipts(db, [receipt])
   return { requestId, receipt }
@@ -239,6 +244,16 @@ test('a receipt of a bounce, a complaint or an opt-out suppresses its contact on
   await removeSuppression(db, account.accountId, first?.suppressionId ?? '')
   await recordReceipts(db, [bounced.receipt])
   expect(await causesOf(account)).toHaveLength(2)
+})
+
+test('a phone that one provider cannot reach is suppressed for its channel alone, an invalid number for all', async () => {
+  const account = await buildAccount(service)
+  const unknown = await reported(account, 'undelivered', 'bounce', newContact())
+  const invalid = await reported(account, 'undelivered', 'invalid_contact', newContact())
+  expect(await causesOf(account)).toEqual([
+    { cause: 'bounce', channelId: account.channelId, requestId: unknown.requestId },
+    { cause: 'bounce', channelId: null, requestId: invalid.requestId },
+  ])
 })
 
 test('a complaint changes neither status nor delivery, and is in the timeline and a callback', async () => {

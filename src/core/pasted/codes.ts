@@ -3,7 +3,7 @@ import { sentence } from '../explanation/phrases.ts'
 import type { Failure } from '../outcome.ts'
 import type { ProviderRules } from '../provider.ts'
 import { type ProviderName, providerNames, providerRules } from '../providers/index.ts'
-import type { AutoCause } from '../suppression.ts'
+import type { SuppressingSign } from '../suppression.ts'
 
 /** What a provider's code means, and what to do about it: sentences. */
 export interface CodeMeaning {
@@ -41,16 +41,28 @@ export function meaningsOf(code: string): CodeMeaning[] {
   })
 }
 
-const suppressed: Record<AutoCause, string> = {
-  bounce: 'Its contact gets nothing from the account any more, unless the channel says otherwise.',
-  complaint: 'Its contact gets nothing from the account any more, unless the channel says otherwise.',
-  opt_out: 'Its contact gets nothing from this channel any more, unless the channel says otherwise.',
+const suppressed: Record<SuppressingSign, string> = {
+  bounce:
+    'A phone is suppressed for this channel, a mail address for all of the account, unless the channel says otherwise.',
+  invalid_contact:
+    'Its contact is suppressed for all channels of the account, unless the channel says otherwise.',
+  complaint: 'Its contact is suppressed for all channels of the account, unless the channel says otherwise.',
+  opt_out: 'Its contact is suppressed for this channel, unless the channel says otherwise.',
 }
 
 function adviceOn(rules: ProviderRules, code: string): string {
   const causes = rules.suppressingCodes ?? {}
   const cause = Object.hasOwn(causes, code) ? causes[code] : undefined
   return [forFailure(rules.failureOf?.(code)), cause && suppressed[cause]].filter(Boolean).join(' ')
+}
+
+const refusedBecauseOf: Record<Extract<Failure, { outcome: 'rejected' }>['fault'], string> = {
+  recipient:
+    'It concerns this contact. Fix the number or address, or reach the contact in another way, then send a new message; a replay would be refused again.',
+  message:
+    'It concerns this message. Fix the message or its template, then send a new one; a replay would be refused again.',
+  sender:
+    "It concerns the account's own set-up, such as a template. Fix it at the provider, then send a new message.",
 }
 
 function forFailure(failure: Failure | undefined): string {
@@ -62,9 +74,7 @@ function forFailure(failure: Failure | undefined): string {
     case 'retry_later':
       return `It is tried again by itself. Replay what has failed when ${replayWhen[fault]}.`
     case 'rejected':
-      return fault === 'recipient'
-        ? 'It concerns this contact. Fix the number or address, or reach the contact in another way, then send a new message; a replay would be refused again.'
-        : 'It concerns this message. Fix the message or its template, then send a new one; a replay would be refused again.'
+      return refusedBecauseOf[fault]
     default:
       return outcome satisfies never
   }

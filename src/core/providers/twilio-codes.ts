@@ -125,7 +125,7 @@ export const twilioCodes: CodeTable = {
 /** Each has a page: https://www.twilio.com/docs/api/errors/<code> */
 export const twilioSuppressingCodes: SuppressingCodes = {
   // "Invalid 'To' Phone Number"
-  21211: 'bounce',
+  21211: 'invalid_contact',
   // "Unknown destination handset": it may no longer exist.
   30005: 'bounce',
   // "Attempt to send to unsubscribed recipient": STOP

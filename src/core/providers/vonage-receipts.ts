@@ -42,7 +42,7 @@ const deliveryCodes: Record<string, string> = {
 /** https://developer.vonage.com/en/api-errors/messages */
 export const vonageSuppressingCodes: SuppressingCodes = {
   // "Invalid or Missing Msisdn Param"
-  1170: 'bounce',
+  1170: 'invalid_contact',
   // "Absent Subscriber - Permanent": the number is no longer in use.
   1190: 'bounce',
   // "Anti-Spam Rejection - STOP"

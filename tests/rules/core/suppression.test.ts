@@ -7,9 +7,9 @@ import { twilioCodes } from '../../../src/core/providers/twilio-codes.ts'
 import { vonageCodes } from '../../../src/core/providers/vonage-codes.ts'
 import { whatsAppCodes } from '../../../src/core/providers/whatsapp-cloud-codes.ts'
 import {
-  autoCauseOf,
   causeOfReason,
   suppressedReasons,
+  suppressingSignOf,
   suppressionKey,
 } from '../../../src/core/suppression.ts'
 
@@ -20,8 +20,14 @@ test('these codes suppress, with these causes, and no others', () => {
     resend: { Permanent: 'bounce' },
     sandbox: {},
     smtp: {},
-    twilio: { 21211: 'bounce', 30005: 'bounce', 21610: 'opt_out', 63014: 'opt_out', 63033: 'opt_out' },
-    vonage: { 1170: 'bounce', 1190: 'bounce', 1240: 'opt_out' },
+    twilio: {
+      21211: 'invalid_contact',
+      30005: 'bounce',
+      21610: 'opt_out',
+      63014: 'opt_out',
+      63033: 'opt_out',
+    },
+    vonage: { 1170: 'invalid_contact', 1190: 'bounce', 1240: 'opt_out' },
     webhook: {},
     'whatsapp-cloud': { 131050: 'opt_out' },
   })
@@ -33,14 +39,14 @@ test.each([
   ['whatsapp-cloud', whatsAppCodes],
 ] as const)('a code of %s that isn’t listed so suppresses nobody', (provider, known) => {
   for (const providerCode of [...Object.keys(known), '30003', '30007', '1180', '131026', 'constructor'])
-    expect(autoCauseOf({ providerCode }, codesOf(provider)), providerCode).toBe(
+    expect(suppressingSignOf({ providerCode }, codesOf(provider)), providerCode).toBe(
       Object.hasOwn(codesOf(provider), providerCode) ? codesOf(provider)[providerCode] : null,
     )
 })
 
 test('what the provider’s own code says of one answer counts more than its codes', () => {
-  expect(autoCauseOf({ providerCode: '1', suppresses: null }, { 1: 'bounce' })).toBeNull()
-  expect(autoCauseOf({ providerCode: null, suppresses: 'bounce' }, {})).toBe('bounce')
+  expect(suppressingSignOf({ providerCode: '1', suppresses: null }, { 1: 'bounce' })).toBeNull()
+  expect(suppressingSignOf({ providerCode: null, suppresses: 'bounce' }, {})).toBe('bounce')
 })
 
 test.each(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.1.351', '5.2.1'])(

@@ -76,10 +76,10 @@ function pour(bytes: number) {
   return { poured, behaviour }
 }
 
-test("the exact bytes are returned, with the server's type, without parameters", async () => {
+test("the exact bytes are returned, with the server's type and its parameters", async () => {
   const content = Buffer.from(Array.from({ length: 70_000 }, (_, i) => i % 256))
   const { fetched } = await get(serve(content, { 'content-type': 'Image/PNG ; charset=binary' }))
-  expect(fetched).toEqual({ kind: 'media', content, mimetype: 'image/png' })
+  expect(fetched).toEqual({ kind: 'media', content, mimetype: 'Image/PNG ; charset=binary' })
 })
 
 test.each([

@@ -3,7 +3,7 @@ import { type SuppressedBySend, suppressContacts } from '../../../db/suppression
 import type { AttemptOutcome } from '../../../src/core/outcome.ts'
 import type { ProviderRules } from '../../../src/core/provider.ts'
 import { providerRules } from '../../../src/core/providers/index.ts'
-import { autoCauseOf } from '../../../src/core/suppression.ts'
+import { causeOfSign, suppressingSignOf } from '../../../src/core/suppression.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import type { EnteredSend } from '../send-states.ts'
@@ -17,10 +17,10 @@ export function contactSuppresser({ db, log, metrics }: Needs<'db' | 'log' | 'me
   return async ({ requestId, channelId, provider }: EnteredSend, outcome: AttemptOutcome): Promise<void> => {
     if (outcome.outcome !== 'rejected') return
     const rules: ProviderRules = providerRules[provider]
-    const cause = autoCauseOf(outcome, rules.suppressingCodes)
-    if (cause === null) return
-    metrics.contactsRefused.inc({ provider, cause })
+    const sign = suppressingSignOf(outcome, rules.suppressingCodes)
+    if (sign === null) return
+    metrics.contactsRefused.inc({ provider, cause: causeOfSign(sign) })
     const reason = rules.meaningOf(outcome) ?? null
-    await suppress({ id: uuidv7(), requestId, channelIds: [channelId], cause, reason })
+    await suppress({ id: uuidv7(), requestId, channelIds: [channelId], sign, reason })
   }
 }

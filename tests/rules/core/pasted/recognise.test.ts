@@ -86,7 +86,7 @@ test('where other digits stand beside a number, it gives the shorter ones that i
 describe('a code', () => {
   test.each([
     ['131047', 'whatsapp-cloud', 'only a template can be sent', 'a replay would be refused again'],
-    ['21610', 'twilio', 'unsubscribed', 'gets nothing from this channel any more'],
+    ['21610', 'twilio', 'unsubscribed', 'is suppressed for this channel'],
     ['5.1.1', 'smtp', 'no such mailbox', 'It concerns this contact.'],
     ['20003', 'twilio', 'credentials', 'resume the channel'],
     ['131056', 'whatsapp-cloud', 'oo many messages', 'It is tried again by itself.'],
