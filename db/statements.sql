@@ -4648,7 +4648,9 @@ given as materialized (
 added as (
   insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
   select g.id, s.account_id, s.contact_type, s.contact_value,
-         case when (g.sign, s.contact_type) in (('bounce', 'phone'), ('opt_out', 'phone'), ('opt_out', 'email')) then channels.id end, case g.sign when 'bounce' then 'bounce' when 'complaint' then 'complaint' when 'opt_out' then 'opt_out' when 'invalid_contact' then 'bounce' end, g.reason, s.request_id
+         case when (g.sign, s.contact_type) in (('bounce', 'phone'), ('opt_out', 'phone'), ('opt_out', 'email'))
+                        then channels.id end,
+         case g.sign when 'invalid_contact' then 'bounce' else g.sign end, g.reason, s.request_id
   from given g
     cross join lateral (
       select * from sends
@@ -4657,7 +4659,8 @@ added as (
       case when s.channel_id = any(g."channelIds") then s.channel_id
            else (select f from unnest(s.former_channels) f
                  where f = any(g."channelIds") limit 1) end)
-  where not s.contact_value = 'erased' and (channels.auto_suppress is null or case g.sign when 'bounce' then 'bounce' when 'complaint' then 'complaint' when 'opt_out' then 'opt_out' when 'invalid_contact' then 'bounce' end = any(channels.auto_suppress))
+  where not s.contact_value = 'erased'
+    and (channels.auto_suppress is null or case g.sign when 'invalid_contact' then 'bounce' else g.sign end = any(channels.auto_suppress))
   order by s.account_id, s.contact_value
   on conflict do nothing
   returning id, account_id, contact_value),

@@ -23,15 +23,16 @@ export interface SuppressedBySend {
 
 /** SQL of the cause of the entry that a sign makes. */
 const causeOfEntry = `case g.sign ${suppressingSigns
+  .filter((sign) => causeOfSign(sign) !== sign)
   .map((sign) => `when '${sign}' then '${causeOfSign(sign)}'`)
-  .join(' ')} end`
+  .join(' ')} else g.sign end`
 
+const ofChannel = suppressingSigns.flatMap((sign) =>
+  contactTypes.filter((type) => isOfChannel(sign, type)).map((type) => `('${sign}', '${type}')`),
+)
 /** SQL of the channel of the entry; null for all channels of the account. */
-const channelOfEntry = `case when (g.sign, s.contact_type) in (${suppressingSigns
-  .flatMap((sign) =>
-    contactTypes.filter((type) => isOfChannel(sign, type)).map((type) => `('${sign}', '${type}')`),
-  )
-  .join(', ')}) then channels.id end`
+const channelOfEntry = `case when (g.sign, s.contact_type) in (${ofChannel.join(', ')})
+               then channels.id end`
 
 const suppressStatement = prepared<{ id: string }>(
   'suppress_contacts',
@@ -46,14 +47,16 @@ const suppressStatement = prepared<{ id: string }>(
     added as (
       insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
       select g.id, s.account_id, s.contact_type, s.contact_value,
-             ${channelOfEntry}, ${causeOfEntry}, g.reason, s.request_id
+             ${channelOfEntry},
+             ${causeOfEntry}, g.reason, s.request_id
       from given g
         cross join lateral (
           select * from sends
           where sends.request_id = g."requestId" limit 1) s
         join channels on channels.id = (
           ${theOneOf('g."channelIds"')})
-      where not ${isErased} and (channels.auto_suppress is null or ${causeOfEntry} = any(channels.auto_suppress))
+      where not ${isErased}
+        and (channels.auto_suppress is null or ${causeOfEntry} = any(channels.auto_suppress))
       order by s.account_id, s.contact_value
       on conflict do nothing
       returning id, account_id, contact_value),
