@@ -4642,15 +4642,15 @@ order by since limit 10;
 with
 -- What was said of each send.
 given as materialized (
-  select * from json_to_recordset($1) as
+  select r.*, case r.sign when 'invalid_contact' then 'bounce' else r.sign end as cause
+  from json_to_recordset($1) as r
     (id uuid, "requestId" uuid, "channelIds" uuid[], sign text, reason text)),
 -- The new entries, in the order of contacts, so that two statements can't deadlock.
 added as (
   insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
   select g.id, s.account_id, s.contact_type, s.contact_value,
          case when (g.sign, s.contact_type) in (('bounce', 'phone'), ('opt_out', 'phone'), ('opt_out', 'email'))
-                        then channels.id end,
-         case g.sign when 'invalid_contact' then 'bounce' else g.sign end, g.reason, s.request_id
+                        then channels.id end, g.cause, g.reason, s.request_id
   from given g
     cross join lateral (
       select * from sends
@@ -4660,7 +4660,7 @@ added as (
            else (select f from unnest(s.former_channels) f
                  where f = any(g."channelIds") limit 1) end)
   where not s.contact_value = 'erased'
-    and (channels.auto_suppress is null or case g.sign when 'invalid_contact' then 'bounce' else g.sign end = any(channels.auto_suppress))
+    and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
   order by s.account_id, s.contact_value
   on conflict do nothing
   returning id, account_id, contact_value),

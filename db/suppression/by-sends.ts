@@ -22,10 +22,10 @@ export interface SuppressedBySend {
 }
 
 /** SQL of the cause of the entry that a sign makes. */
-const causeOfEntry = `case g.sign ${suppressingSigns
+const causeOfSigns = `case r.sign ${suppressingSigns
   .filter((sign) => causeOfSign(sign) !== sign)
   .map((sign) => `when '${sign}' then '${causeOfSign(sign)}'`)
-  .join(' ')} else g.sign end`
+  .join(' ')} else r.sign end`
 
 const ofChannel = suppressingSigns.flatMap((sign) =>
   contactTypes.filter((type) => isOfChannel(sign, type)).map((type) => `('${sign}', '${type}')`),
@@ -41,14 +41,14 @@ const suppressStatement = prepared<{ id: string }>(
     with
     -- What was said of each send.
     given as materialized (
-      select * from json_to_recordset($1) as
+      select r.*, ${causeOfSigns} as cause
+      from json_to_recordset($1) as r
         (id uuid, "requestId" uuid, "channelIds" uuid[], sign text, reason text)),
     -- The new entries, in the order of contacts, so that two statements can't deadlock.
     added as (
       insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
       select g.id, s.account_id, s.contact_type, s.contact_value,
-             ${channelOfEntry},
-             ${causeOfEntry}, g.reason, s.request_id
+             ${channelOfEntry}, g.cause, g.reason, s.request_id
       from given g
         cross join lateral (
           select * from sends
@@ -56,7 +56,7 @@ const suppressStatement = prepared<{ id: string }>(
         join channels on channels.id = (
           ${theOneOf('g."channelIds"')})
       where not ${isErased}
-        and (channels.auto_suppress is null or ${causeOfEntry} = any(channels.auto_suppress))
+        and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
       order by s.account_id, s.contact_value
       on conflict do nothing
       returning id, account_id, contact_value),
