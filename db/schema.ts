@@ -62,6 +62,8 @@ export const apiKeys = pgTable('api_keys', {
   createdAt: moment('created_at').notNull().defaultNow(),
   expiresAt: moment('expires_at'),
   revokedAt: moment('revoked_at'),
+  /** Up to an hour behind. Null if no use is recorded. */
+  lastUsedAt: moment('last_used_at'),
 })
 
 export const channels = pgTable(

@@ -1055,7 +1055,7 @@ select request_id as "requestId", failure as reason from written;
 
 -- expiring_keys: Lists the API keys that expired in the last week, or expire in the next.
 select k.display_prefix as "displayPrefix", a.name as "accountName", k.expires_at as "expiresAt",
-       count(*) over ()::int as total
+       k.last_used_at as "lastUsedAt", count(*) over ()::int as total
 from api_keys k join accounts a on a.id = k.account_id
 where k.revoked_at is null and k.expires_at between now() - interval '7 days' and now() + interval '7 days'
 order by k.expires_at limit 10;
@@ -1477,7 +1477,8 @@ select request_id as "requestId", case when written.overflow then written.channe
 select encode(k.hash, 'hex') as hash, k.id as "keyId", k.display_prefix as "keyPrefix",
        k.account_id as "accountId", k.permissions,
        extract(epoch from k.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
-       a.rate_limit_points as points, a.rate_limit_seconds as seconds
+       a.rate_limit_points as points, a.rate_limit_seconds as seconds,
+       (k.last_used_at > clock_timestamp() - interval '1 hour') is not true as "isUseDue"
 from api_keys k join accounts a on a.id = k.account_id
 where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
   and k.revoked_at is null and coalesce(k.expires_at > clock_timestamp(), true);
@@ -3079,6 +3080,15 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   case when channels.rate_calls is not null then
     (select extract(epoch from p.valid_until - clock_timestamp())::float8 * 1000
      from permits p where p.request_id = s.request_id) end as "tooLateInMs";
+
+-- record_key_uses: Records that keys were used, unless that was recorded in the last hour.
+with
+-- Without those that another process writes at the moment: it has the same to write.
+due as materialized (
+  select k.id from api_keys k
+  where k.id = any($1::uuid[]) and (k.last_used_at > clock_timestamp() - interval '1 hour') is not true
+  order by k.id for no key update skip locked)
+update api_keys k set last_used_at = clock_timestamp() from due where k.id = due.id;
 
 -- record_late_outcome: Records the outcome of an attempt whose claim was given up.
 -- $1: the send

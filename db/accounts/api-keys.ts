@@ -17,7 +17,12 @@ export interface Caller {
   expiresInMs: number | null
   /** The account's own rate limit, if it has one. */
   rateLimit: RateLimit | undefined
+  /** Whether the key's last use, as it is recorded, is too old. */
+  isUseDue: boolean
 }
+
+/** How far behind a key's recorded last use may be: each write costs a row version. */
+const isUseDue = `(k.last_used_at > clock_timestamp() - interval '1 hour') is not true`
 
 type CallerRow = Omit<Caller, 'rateLimit'> & { hash: string; points: number | null; seconds: number | null }
 
@@ -28,7 +33,8 @@ const findStatement = prepared<CallerRow>(
     select encode(k.hash, 'hex') as hash, k.id as "keyId", k.display_prefix as "keyPrefix",
            k.account_id as "accountId", k.permissions,
            extract(epoch from k.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
-           a.rate_limit_points as points, a.rate_limit_seconds as seconds
+           a.rate_limit_points as points, a.rate_limit_seconds as seconds,
+           ${isUseDue} as "isUseDue"
     from api_keys k join accounts a on a.id = k.account_id
     where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
       and k.revoked_at is null and coalesce(k.expires_at > clock_timestamp(), true)`,
@@ -43,6 +49,23 @@ export async function findCallers(db: Database, hashes: readonly string[]): Prom
       { ...caller, rateLimit: points === null || seconds === null ? undefined : { points, seconds } },
     ]),
   )
+}
+
+const useStatement = prepared(
+  'record_key_uses',
+  'Records that keys were used, unless that was recorded in the last hour.',
+  sqlText`
+    with
+    -- Without those that another process writes at the moment: it has the same to write.
+    due as materialized (
+      select k.id from api_keys k
+      where k.id = any($1::uuid[]) and ${isUseDue}
+      order by k.id for no key update skip locked)
+    update api_keys k set last_used_at = clock_timestamp() from due where k.id = due.id`,
+)
+
+export async function recordKeyUses(db: Database, keyIds: readonly string[]): Promise<void> {
+  await useStatement(db, [keyIds])
 }
 
 export async function createApiKey(
@@ -71,6 +94,7 @@ export function listApiKeys(db: Database, accountId: string) {
       createdAt: apiKeys.createdAt,
       expiresAt: apiKeys.expiresAt,
       revokedAt: apiKeys.revokedAt,
+      lastUsedAt: apiKeys.lastUsedAt,
     })
     .from(apiKeys)
     .where(eq(apiKeys.accountId, accountId))

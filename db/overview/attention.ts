@@ -77,6 +77,7 @@ export interface ExpiringKey {
   displayPrefix: string
   accountName: string
   expiresAt: Date
+  lastUsedAt: Date | null
   total: number
 }
 
@@ -85,7 +86,7 @@ const keysStatement = prepared<ExpiringKey>(
   'Lists the API keys that expired in the last week, or expire in the next.',
   sqlText`
     select k.display_prefix as "displayPrefix", a.name as "accountName", k.expires_at as "expiresAt",
-           count(*) over ()::int as total
+           k.last_used_at as "lastUsedAt", count(*) over ()::int as total
     from api_keys k join accounts a on a.id = k.account_id
     where k.revoked_at is null and k.expires_at between now() - interval '7 days' and now() + interval '7 days'
     order by k.expires_at limit ${shown}`,

@@ -11,6 +11,7 @@ import type { Needs } from '../runtime.ts'
 import { cacheTtlMs } from './cache-ttl.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
+import { KeyUses } from './key-uses.ts'
 
 const bearer = /^Bearer +([^ ]+)$/i
 /** Precision of the TTL: the cache reads the clock once in this time. */
@@ -55,10 +56,12 @@ export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>)
     ttl: cacheTtlMs,
     ttlResolution: ttlResolutionMs,
   })
+  const uses = new KeyUses(db)
   const lookUp = async (apiKey: string): Promise<Caller | 'unknown'> => {
     const keyedHash = hashApiKey(apiKey, settings.API_KEY_PEPPER).toString('hex')
     const caller = (await lookups.add(keyedHash)) ?? 'unknown'
     callers.set(cacheKeyOf(apiKey), caller, { ttl: cachedForMs(caller) })
+    if (caller !== 'unknown' && caller.isUseDue) uses.add(caller.keyId)
     return caller
   }
   const refuse = refuser(runtime)

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../db/accounts/accounts.ts'
+import { recordKeyUses } from '../../db/accounts/api-keys.ts'
 import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
 import { foldCounts } from '../../db/counters/fold.ts'
@@ -134,13 +135,15 @@ describe('today', () => {
     for (const id of failing) await openBreaker(db, { channelId: id, isAgain: false })
     const endpoint = await buildEndpoint(service, accountId, 'https://hooks.example/in')
     await disableEndpoint(db, endpoint.endpointId, 'by an operator')
-    await buildKey(service, accountId, { expiresAt: new Date(Date.now() + 86_400_000) })
+    const expiring = await buildKey(service, accountId, { expiresAt: new Date(Date.now() + 86_400_000) })
+    expect((await page('/')).text).not.toContain('It was last used at')
+    await recordKeyUses(db, [expiring.keyId])
     const { text } = await page('/')
     expect(text).toContain('Needs a hand')
     expect(text).toMatch(/sandbox fails for 2 of \d+ channels since/)
     expect(text).toMatch(/of In need is held since .* the bill is not paid/)
     expect(text).toMatch(/The endpoint hooks\.example of In need is disabled since .* by an operator/)
-    expect(text).toMatch(/The key omk_\S+… of In need expires at/)
+    expect(text).toMatch(/The key omk_\S+… of In need expires at .* It was last used at/)
   })
 })
 

@@ -47,10 +47,15 @@ export function AttentionList({ attention, uncertain }: { attention: Attention; 
         these sends of the last 7 days. Look each up, then replay it or leave it
       </>
     ),
-    ...keys.map(({ displayPrefix, accountName, expiresAt }) => (
+    ...keys.map(({ displayPrefix, accountName, expiresAt, lastUsedAt }) => (
       <>
         The key <code>{displayPrefix}…</code> of {accountName}{' '}
         {expiresAt.getTime() < Date.now() ? 'has expired at' : 'expires at'} <Moment at={expiresAt} />
+        {lastUsedAt && (
+          <>
+            . It was last used at <Moment at={lastUsedAt} />
+          </>
+        )}
       </>
     )),
     more(keys, 'keys'),
