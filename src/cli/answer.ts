@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import type { Actor } from '../core/actor.ts'
 import { readSettings, type Settings } from '../platform/settings.ts'
+import { isProduction } from '../platform/weak-settings.ts'
 import { operator } from './operator.ts'
 import { findRunningDev } from './running-dev.ts'
 
@@ -30,6 +31,8 @@ export interface CliContext {
   db: Database
   /** Reads a setting that only some commands need. */
   setting<Name extends OptionalSetting>(name: Name): Settings[Name]
+  /** Whether weak secrets are refused. */
+  isProduction: boolean
   print: Terminal['print']
   readSecret: NonNullable<Terminal['readSecret']>
   /** Who runs the command. */
@@ -60,7 +63,14 @@ export function answerer({ environment: given, print, readSecret = noSecret }: T
     try {
       const { json, as } = command.optsWithGlobals<{ json?: boolean; as?: string }>()
       const setting: CliContext['setting'] = (name) => readSettings([name], environment)[name]
-      const result = await work({ db, setting, print, readSecret, actor: operator(as) })
+      const result = await work({
+        db,
+        setting,
+        isProduction: isProduction(environment),
+        print,
+        readSecret,
+        actor: operator(as),
+      })
       print(json ? JSON.stringify(result) : render(result))
     } finally {
       await db.$client.end()

@@ -22,6 +22,7 @@ import { expectsReceipts } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
 import { type ShownConfig, shownConfig } from '../core/shown-config.ts'
+import { weakConfigIssue } from '../core/weak-secret.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { existingAccount, operatorsWords } from './arguments.ts'
 import {
@@ -83,11 +84,11 @@ function createCommand(channel: Command, answer: Answerer): void {
     .option(...autoSuppressOption)
     .action((options: NewChannelOptions, command: Command) =>
       answer(command, async (context) => {
-        const { db, setting, actor } = context
+        const { db, actor } = context
         const { provider } = options
         const accountId = await existingAccount(db, options.account)
         const id = uuidv7()
-        const sealed = seal(provider, options.config, id, setting)
+        const sealed = seal(provider, options.config, id, context)
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
         const { name, ordering = 'contact' } = options
         const fields = { ...fieldsOf(options), name, ...sealed, onUncertain, ordering }
@@ -126,11 +127,11 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option(...autoSuppressOption)
     .action((id: string, options: Partial<ChannelOptions> & FallbackOptions, command: Command) =>
       answer(command, async (context) => {
-        const { db, setting, actor } = context
+        const { db, actor } = context
         const { config } = options
         const channel = canBeRecordId(id) ? await findChannel(db, id) : undefined
         if (!channel) throw noChannel(id)
-        const sealed = config === undefined ? {} : seal(channel.provider, config, id, setting)
+        const sealed = config === undefined ? {} : seal(channel.provider, config, id, context)
         const changes = { ...fieldsOf(options), ...sealed }
         const details = detailsOf(options)
         const row = { ...actor, action: 'channel.update', target: id, details } as const
@@ -285,7 +286,7 @@ function seal(
   provider: ProviderName,
   config: unknown,
   channelId: string,
-  setting: CliContext['setting'],
+  { setting, isProduction }: Pick<CliContext, 'setting' | 'isProduction'>,
 ): { sealedConfig: string; shownConfig: ShownConfig; expectsReceipts: boolean } {
   const key = setting('CREDENTIALS_KEY')
   const rules: ProviderRules = providerRules[provider]
@@ -293,7 +294,9 @@ function seal(
   if (!parsed.success) {
     throw new CliError(`Fix --config for ${provider}: ${describeIssues(parsed.error.issues)}`)
   }
-  const issue = addressIssue(parsed.data as object, setting('ALLOWED_PRIVATE_NETWORKS'))
+  const issue =
+    addressIssue(parsed.data as object, setting('ALLOWED_PRIVATE_NETWORKS')) ??
+    (isProduction ? weakConfigIssue(parsed.data as object) : undefined)
   if (issue) throw new CliError(`Fix --config for ${provider}: ${issue}`)
   return {
     sealedConfig: sealConfig(parsed.data, channelId, key),

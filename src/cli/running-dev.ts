@@ -14,6 +14,7 @@ export interface RunningDev {
   pid: number
   apiUrl: string
   environment: Record<
+    | 'NODE_ENV'
     | 'DATABASE_URL'
     | 'CREDENTIALS_KEY'
     | 'API_KEY_PEPPER'

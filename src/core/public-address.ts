@@ -30,6 +30,29 @@ export function isInNetworks(address: string, networks: readonly Network[]): boo
   return networks.some(([base, bits]) => parsed.kind() === base.kind() && parsed.match(base, bits))
 }
 
+const widest = { ipv4: 8, ipv6: 7 }
+/** A private network around a metadata address may be allowed: the address in it is refused at each call. */
+const ownNetwork = { ipv4: 16, ipv6: 32 }
+
+/** Whether a network is all of the internet, or so much of it that nobody can own it. */
+export function isEverybody([base, bits]: Network): boolean {
+  return bits < widest[base.kind()]
+}
+
+/** Why nobody would want to allow this network as a private one; undefined if somebody may. */
+export function networkIssue(network: Network): string | undefined {
+  if (isEverybody(network)) return 'is all of the internet, or much of it'
+  if (nat64.some((one) => overlap(one, network))) return 'leads to every IPv4 address, by NAT64'
+  const [base, bits] = network
+  if (bits >= ownNetwork[base.kind()] && metadata.some((one) => overlap(one, network)))
+    return "is where clouds serve their machines' credentials"
+  return undefined
+}
+
+function overlap([base, bits]: Network, [other, otherBits]: Network): boolean {
+  return base.kind() === other.kind() && base.match(other, Math.min(bits, otherBits))
+}
+
 /** Whether an address may be called: a public one, or one in the networks that the operator allows. */
 export function isReachable(address: string, allowedPrivateNetworks: readonly Network[]): boolean {
   return isPublic(address) || isAllowedPrivate(address, allowedPrivateNetworks)

@@ -79,6 +79,7 @@ function announce(
   const { ALLOWED_PRIVATE_NETWORKS = '', CLIENT_PRIVATE_NETWORKS = '' } = environment
   const curl = curlsFor(apiUrl, seed, channels)
   const forCli = {
+    NODE_ENV: 'development',
     ...{ DATABASE_URL, CREDENTIALS_KEY, API_KEY_PEPPER },
     ...{ ALLOWED_PRIVATE_NETWORKS, CLIENT_PRIVATE_NETWORKS },
   }

@@ -95,6 +95,7 @@ function stackEnvironment(
   port: string,
 ): Record<string, string> {
   const ours: Record<string, string> = {
+    NODE_ENV: 'development',
     HOST: '127.0.0.1',
     PORT: port,
     PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,

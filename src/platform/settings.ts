@@ -4,6 +4,7 @@ import { parseUrl } from '../core/parse-url.ts'
 import { isLoopback, parseNetwork } from '../core/public-address.ts'
 import { environmentVariables, type Variables } from './environment.ts'
 import { parseRedisUrl } from './redis-address.ts'
+import { isProduction, weakSettings } from './weak-settings.ts'
 
 const whole = (min: number, max: number) =>
   z
@@ -147,6 +148,7 @@ export function readSettings<const Names extends readonly Name[] = readonly Name
   if (names.includes('QUEUE_SHARDS') && set.QUEUE_SHARDS === set.QUEUE_SHARDS_PREVIOUS) {
     issues.push('QUEUE_SHARDS_PREVIOUS is the same as QUEUE_SHARDS; set it to the former number, or unset it')
   }
+  if (isProduction(variables)) issues.push(...weakSettings(names, set))
   issues.push(...issuesTogether(set))
   if (result.success && issues.length === 0) return result.data as Pick<Settings, Names[number]>
   const lines = issues.map((issue) => `  ${issue}`)

@@ -10,6 +10,7 @@ const account = await buildAccount(service)
 
 const webhook = (url: string) => ({ url, secret: webhookSecret })
 const whatsApp = (baseUrl: string) => ({ phoneNumberId: '1234567890', accessToken: 'token', baseUrl })
+const strongKey = { CREDENTIALS_KEY: Buffer.from('0123456789abcdef0123456789abcdef').toString('base64') }
 const allowing = { ALLOWED_PRIVATE_NETWORKS: '10.0.0.0/8' }
 
 const channels = () => listChannels(service.runtime.db, account.accountId)
@@ -20,6 +21,40 @@ function create(provider: string, config: object, settings: Record<string, strin
 }
 
 describe('channel create', () => {
+  test.each([
+    ['webhook', webhook('http://93.184.216.34/hook')],
+    ['webhook', webhook('http://example.com/hook')],
+    ['whatsapp-cloud', whatsApp('http://graph.example.com')],
+  ])('refuses plain http to a public host: %s', async (provider, config) => {
+    const { status, stderr } = await create(provider, config)
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/(url|baseUrl): http would send .* in plain text; use https, or allow/)
+  })
+
+  test.each(['http://127.0.0.1:4000/', 'http://10.0.0.1/', 'http://intranet/'])(
+    'takes plain http to an allowed network: %s',
+    async (url) => {
+      const networks = { ALLOWED_PRIVATE_NETWORKS: '10.0.0.0/8,127.0.0.0/8' }
+      expect((await create('webhook', webhook(url), networks)).status).toBe(0)
+    },
+  )
+
+  test.each(['a', 'aaaaaaaaaaaaaaaa', 'short', 'password'])(
+    'refuses a secret of receipts that anyone could guess, in production: %s',
+    async (secret) => {
+      for (const field of ['appSecret', 'verifyToken']) {
+        const config = { phoneNumberId: '1234567890', accessToken: 'token', [field]: secret }
+        const { status, stderr } = await create('whatsapp-cloud', config, {
+          NODE_ENV: 'production',
+          ...strongKey,
+        })
+        expect(status).toBe(1)
+        expect(stderr).toMatch(new RegExp(`${field} is .*forge receipts; make one with: openssl rand`))
+        expect((await create('whatsapp-cloud', config, { NODE_ENV: 'development' })).status).toBe(0)
+      }
+    },
+  )
+
   test.each([
     ['webhook', webhook('http://10.0.0.1/hook?secret-token'), 'url: 10.0.0.1'],
     ['webhook', webhook('https://0x7f000001:8443/'), 'url: 127.0.0.1'],

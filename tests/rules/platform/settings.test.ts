@@ -266,3 +266,85 @@ describe('the admin process', () => {
     )
   })
 })
+
+describe('in production', () => {
+  const strong = {
+    ...required,
+    NODE_ENV: 'production',
+    CREDENTIALS_KEY: Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toString('base64'),
+    API_KEY_PEPPER: 'a pepper that nobody has, of many letters',
+  }
+  const admin = (over: object) => () => readAdminSettings({ ...strong, ...over })
+
+  test('strong settings start, with private networks, also around the metadata of a cloud', () => {
+    const networks = '10.0.0.0/8,100.64.0.0/10,fd00::/8,fc00::/7,192.168.1.7/32'
+    const over = { ALLOWED_PRIVATE_NETWORKS: networks, CLIENT_PRIVATE_NETWORKS: networks }
+    expect(faultsOf({ ...strong, ...over })).toEqual([])
+    expect(admin({ ADMIN_PASSWORD: 'five plain words', TRUST_PROXY: '0.0.0.0/0' })).not.toThrow()
+  })
+
+  test.each([
+    ['CREDENTIALS_KEY', Buffer.alloc(32).toString('base64'), 'one byte repeated; make one with'],
+    ['CREDENTIALS_KEY', Buffer.alloc(32, 7).toString('base64'), 'one byte repeated; make one with'],
+    ['API_KEY_PEPPER', 'a'.repeat(48), 'one character repeated; make one with'],
+    ['API_KEY_PEPPER', strong.CREDENTIALS_KEY, 'the same as CREDENTIALS_KEY; make one with'],
+    ...['0.0.0.0/0', '::/0', '10.0.0.0/8,0.0.0.0/1', '2000::/3'].map((cidr) => [
+      cidr,
+      'is all of the internet',
+    ]),
+    ...[
+      '169.254.169.254/32',
+      '169.254.0.0/16',
+      '168.63.129.16/32',
+      '100.100.100.200/32',
+      'fd00:ec2::254/128',
+    ].map((cidr) => [cidr, "clouds serve their machines' credentials"]),
+    ...['64:ff9b::/96', '64:ff9b:1::/48'].map((cidr) => [cidr, 'every IPv4 address']),
+  ])('%s %s is refused', (name, value, words) => {
+    const over = words === undefined ? networkLists(name) : [{ [name]: value }]
+    for (const settings of over) {
+      const faults = faultsOf({ ...strong, ...settings })
+      expect(faults).toEqual([expect.stringContaining(words ?? value)])
+      expect(faults[0]).toMatch(new RegExp(`^ {2}${Object.keys(settings)[0]} `))
+    }
+  })
+
+  test.each(['a', '1234567', 'aaaaaaaaaaaa', 'password', 'Password'])(
+    'ADMIN_PASSWORD=%s is refused',
+    (given) => {
+      expect(admin({ ADMIN_PASSWORD: given })).toThrow(/^ {2}ADMIN_PASSWORD is .*; make one with: openssl/m)
+    },
+  )
+
+  test.each(['0.0.0.0/0', '::/0', '0.0.0.0/1,128.0.0.0/1'])(
+    'with the headers of a proxy, TRUST_PROXY=%s is refused',
+    (given) => {
+      const headers = { ADMIN_USER_HEADER: 'X-User', ADMIN_ROLE_HEADER: 'X-Role', TRUST_PROXY: given }
+      expect(admin(headers)).toThrow(/^ {2}TRUST_PROXY is everybody.*; set it to the address of the proxy/m)
+    },
+  )
+
+  test('all weak settings are printed at once, and none of their values', () => {
+    const faults = faultsOf({
+      ...strong,
+      CREDENTIALS_KEY: Buffer.alloc(32).toString('base64'),
+      API_KEY_PEPPER: 'q'.repeat(32),
+      CLIENT_PRIVATE_NETWORKS: '0.0.0.0/0',
+      PORT: 'x',
+    })
+    expect(faults).toHaveLength(4)
+    expect(faults.join()).not.toMatch(/AAAA|qqqq/)
+  })
+
+  test('is what no NODE_ENV of development or test says', () => {
+    const weak = { ...strong, API_KEY_PEPPER: 'q'.repeat(32) }
+    for (const given of ['development', 'test']) expect(faultsOf({ ...weak, NODE_ENV: given })).toEqual([])
+    for (const given of ['production', 'staging'])
+      expect(faultsOf({ ...weak, NODE_ENV: given })).toHaveLength(1)
+  })
+
+  /** Both lists with these networks. */
+  function networkLists(cidrs: string): Record<string, string>[] {
+    return [{ ALLOWED_PRIVATE_NETWORKS: cidrs }, { CLIENT_PRIVATE_NETWORKS: cidrs }]
+  }
+})

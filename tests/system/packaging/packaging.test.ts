@@ -231,8 +231,17 @@ describe('Compose', () => {
     expect(admin.healthcheck?.test?.at(-1)).toContain('http://127.0.0.1:3001/healthz')
   })
 
+  test('the admin process is not given the key that opens configs', () => {
+    const set = environmentOf(admin, testSecrets)
+    expect(set).toMatchObject({ CREDENTIALS_KEY: '', CREDENTIALS_KEY_PREVIOUS: '' })
+    expect(readAdminSettings({ ...set, ADMIN_PASSWORD: 'five plain words' })).toMatchObject({
+      ADMIN_PORT: 3001,
+    })
+  })
+
   test('the processes get valid settings, with and without optional ones', () => {
-    for (const service of Object.values(ours)) {
+    const { admin: _withoutKey, ...withKey } = ours
+    for (const service of Object.values(withKey)) {
       expect(readSettings(undefined, environmentOf(service, testSecrets))).toMatchObject({
         PORT: 3000,
         METRICS_PORT: 3002,
