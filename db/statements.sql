@@ -336,6 +336,7 @@ ended as (
                    and (later.event = 'attempt_finished'
                         and later.fields->>'attempt' = e.fields->>'attempt'
                         and later.fields->>'outcome' not in ('uncertain', 'sent')
+                        or later.event = 'settled' and later.fields->>'as' = 'failed'
                         or later.event = 'fell_back')))
               then 'uncertain' else 'canceled' end as status
   from sends s where s.request_id = any((select $1::uuid[])::uuid[])),
@@ -3105,7 +3106,7 @@ found as (
            (select json_object_agg(key, case when key in (
               'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
               'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'sendAt',
-              'late', 'fromChannelId', 'toChannelId') then value else 'null' end)
+              'late', 'fromChannelId', 'toChannelId', 'as') then value else 'null' end)
             from json_each($3::json))
          else $3::json end as record,
          case when not s.contact_value = 'erased' then $4 end as message_id,
@@ -3647,7 +3648,7 @@ received as materialized (
         (select json_object_agg(key, case when key in (
            'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
            'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'sendAt',
-           'late', 'fromChannelId', 'toChannelId') then value else 'null' end)
+           'late', 'fromChannelId', 'toChannelId', 'as') then value else 'null' end)
          from json_each(s.fields))
       else s.fields end as fields) known),
 -- Whether each is new: no repeat of one that is recorded, nor of one before it.
@@ -4619,6 +4620,103 @@ from (
     from (select request_id, status, seq from sends earlier
           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
           order by seq limit 100) earlier) ahead;
+
+-- settle_send: Ends an uncertain send as a person found it at the provider.
+-- $1: the send
+-- $2: its state from now on
+-- $3: why, in the words of who settles it
+-- $4: the reason of a failed one
+with
+-- The send, locked.
+found as materialized (
+  select s.*, clock_timestamp() as settled_at,
+         $2::text = 'failed' and (s.claimed_at is not null and s.attempt_record is null) as keeps_claim,
+         case when $2::text <> 'failed' then null
+              when s.failure = 'canceled after an attempt that may have got through' then s.failure
+              else $4::text end as next_failure
+  from sends s where s.request_id = $1 and s.status = 'uncertain'
+  for no key update),
+-- Its last attempt.
+attempted as (
+  select s.request_id, s.settled_at,
+         s.attempt, s.worker,
+         case when not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+             select true from send_events e
+             where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+             limit 1), false))
+              then s.claimed_at end as claimed_at,
+         s.finished_at as ended_at, s.attempt_record as record,
+         case when (s.claimed_at is not null and s.attempt_record is null)
+                   and not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+                       select true from send_events e
+                       where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+                       limit 1), false))
+              then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
+         s.status, s.failure
+  from found s),
+-- The events of that attempt, and of what the person found.
+events as (
+  insert into send_events (request_id, at, event, fields)
+  select a.request_id, e.at, e.event, e.fields
+  from attempted a cross join lateral (values
+    (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
+    (2, a.ended_at, 'attempt_lost', a.loss),
+    (3, a.ended_at, 'attempt_finished', a.record),
+    (4, a.ended_at, a.status, json_build_object('reason', a.failure)),
+    (5, a.settled_at, 'settled', json_build_object('as', $2::text, 'reason', $3::text))
+  ) as e (position, at, event, fields)
+  where e.at is not null and e.fields is not null
+  order by a.request_id, e.position),
+-- The sends' next states, numbered.
+written as (
+  update sends s set
+    status = $2::text, finished_at = found.settled_at, failure = found.next_failure,
+    claimed_at = case when found.keeps_claim then s.claimed_at end,
+    claim_id = case when found.keeps_claim then s.claim_id end,
+    attempt_record = null,
+    change_number = s.change_number + 1,
+    counted_as = case when s.counted_as is not null then
+        counted_as(
+          $2::text, s.delivery, found.next_failure, null, null)
+      else s.counted_as end
+  from found
+  where s.request_id = found.request_id
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
+    s.accepted_at, s.counted_as, found.counted_as as counted_before,
+    s.failure,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.' || s.status as type,
+    case when (select exists (select from endpoints)) then null::text end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+-- The callbacks.
+announced as (
+  insert into callbacks (
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         null, null,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  where (select exists (select from endpoints))),
+-- The counters.
+counted_changes as (
+  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
+  where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
+  group by 1, 2, 3, 4)
+select status, failure as reason, case when written.endpoint_ids is not null then
+    (select array_agg(e.id) from endpoints e
+     where e.id = any(written.endpoint_ids) and e.disabled_at is null
+       and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written;
 
 -- stay_ended: Adds to the reasons of sends that have just ended why their fallback did not send them.
 -- $1: the sends and their reasons.

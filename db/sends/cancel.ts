@@ -47,6 +47,7 @@ const mayHaveGotThrough = sqlText`
           and (later.event = 'attempt_finished'
                and later.fields->>'attempt' = e.fields->>'attempt'
                and later.fields->>'outcome' not in ('uncertain', 'sent')
+               or later.event = 'settled' and later.fields->>'as' = 'failed'
                or later.event = 'fell_back')))`
 
 /** A lost claim stays in the row, so that its late outcome can still decide the send's state. Its events are stored already. */

@@ -23,6 +23,7 @@ const keptFields = [
   'late',
   'fromChannelId',
   'toChannelId',
+  'as',
 ] satisfies EventField[]
 
 /** SQL that redacts an event's fields: all but `keptFields` become null. */

@@ -43,6 +43,7 @@ export const examples: Record<string, string> = {
   trace: `${id} --follow`,
   replay: `--channel ${id} --status failed --since 1h --dry-run`,
   cancel: id,
+  settle: `${id} --as-sent --reason 'their log has it'`,
   'audit list': `--target ${id} --since 30d`,
   completion: 'bash',
 }

@@ -76,6 +76,10 @@ export const verbs: Record<string, Verb> = {
     description: 'cancel a send that waits, or a set of them: their providers are not called any more',
     load: async () => (await import('./cancel.ts')).cancelCommand,
   },
+  settle: {
+    description: 'end an uncertain send as it was found at the provider',
+    load: async () => (await import('./settle.ts')).settleCommand,
+  },
   audit: {
     description: 'who changed what, and when',
     load: async () => (await import('./audit.ts')).auditCommands,

@@ -126,3 +126,9 @@ export const replayResult = ({
   replayed: number
   skipped: { expired: number; refused: number }
 }) => ({ replayed, skippedExpired: expired, skippedRefused: refused })
+
+export const sendSettled = (requestId: string, as: 'sent' | 'failed', reason: string): AuditEntry => ({
+  action: 'send.settle',
+  target: requestId,
+  details: { as, reason },
+})

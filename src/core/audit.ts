@@ -41,6 +41,7 @@ export const auditActions = {
   'suppression.remove': { target: 'suppression', what: 'removed a suppression' },
   'suppression.import': { target: 'account', what: 'imported suppressions of an account' },
   'send.replay': { target: 'send', what: 'replayed a send' },
+  'send.settle': { target: 'send', what: 'settled an uncertain send' },
   'send.cancel': { target: 'send', what: 'canceled a send' },
   'sends.replay': { target: 'channel', what: 'replayed sends of a channel' },
   'sends.cancel': { target: 'account', what: 'canceled sends of an account' },

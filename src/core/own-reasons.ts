@@ -23,6 +23,9 @@ export function ownReasonOf(reason: string): keyof typeof ownReasons | undefined
   return whole.find((key) => reason === ownReasons[key])
 }
 
+/** The reason of a send that a person settled as failed. @param why in the person's words. */
+export const settledAsFailed = (why: string) => `settled by a person: the provider doesn't have it: ${why}`
+
 export const longestOperatorReason = 500
 /** Why an operator holds a channel, disables an endpoint or suppresses a contact. */
 export const operatorReason = singleLine(1, longestOperatorReason)

@@ -92,8 +92,15 @@ export const timelineEvents = {
   sent: { when: 'The end, unless it falls back: the provider accepted the message.', fields: {} },
   failed: { when: 'The end, unless it is replayed.', fields: { reason: reason.optional() } },
   uncertain: {
-    when: 'The end, unless the outcome comes late or it is replayed.',
+    when: 'The end, unless the outcome comes late, or it is settled or replayed.',
     fields: { reason: reason.optional() },
+  },
+  settled: {
+    when: 'A person looked for an uncertain send at the provider, and settled it.',
+    fields: {
+      as: z.enum(['sent', 'failed']).describe('`sent`: the provider has the message; `failed`: it does not.'),
+      reason: reason.describe('How that is known.'),
+    },
   },
   canceled: { when: 'The end: it was canceled before the provider could have it.', fields: {} },
   replayed: { when: 'An operator replayed the send.', fields: { nextAttemptAt } },

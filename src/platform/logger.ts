@@ -46,6 +46,7 @@ interface OwnFields {
   retry_scheduled: { reason: string | undefined; nextAttemptAt: Date | null | undefined }
   channel_held: { reason: string | undefined; channelId: string }
   replayed: { by?: string }
+  settled: EventFields['settled'] & { by: string }
   rejected: { statusCode: number; reason?: string | undefined; accountId?: string | undefined }
   idempotent_replay: { accountId: string; repeatId: string }
 }

@@ -5,7 +5,7 @@ import { Command } from 'commander'
 import { desc, eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { audit } from '../../db/schema.ts'
+import { audit, sends } from '../../db/schema.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { verbs } from '../../src/cli/verbs.ts'
 import {
@@ -232,6 +232,11 @@ const commands: Record<string, typeof reads | (() => Promise<{ args: string[]; t
   replay: async () => {
     const target = await failed()
     return { args: [target], target }
+  },
+  settle: async () => {
+    const target = await failed()
+    await service.runtime.db.update(sends).set({ status: 'uncertain' }).where(eq(sends.requestId, target))
+    return { args: [target, '--as-failed', '--reason', 'not in their log'], target }
   },
   cancel: async () => {
     const target = await scheduled()

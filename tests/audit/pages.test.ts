@@ -2,7 +2,7 @@ import { desc, eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { holdChannel } from '../../db/accounts/channels.ts'
 import { recordAudit } from '../../db/audit/record.ts'
-import { audit } from '../../db/schema.ts'
+import { audit, sends } from '../../db/schema.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { createAdminApp } from '../../src/admin/app.ts'
 import type { AdminRuntime } from '../../src/admin/context.ts'
@@ -12,6 +12,7 @@ import { allow } from '../../src/admin/people/allow.ts'
 import { refusalRecorder } from '../../src/admin/people/refusals.ts'
 import type { AuditAction } from '../../src/core/audit.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
+import { buildSendRow } from '../support/attempts.ts'
 import {
   type Account,
   accept,
@@ -159,6 +160,17 @@ const forms: Record<
     // Otherwise it may have failed again before the second try.
     await holdChannel(service.runtime.db, channelId, 'to keep it queued')
     return { path: `/support/${target}/replay`, target, action: 'send.replay' }
+  },
+  'POST /support/:requestId/settle': async () => {
+    const row = buildSendRow(account, {
+      status: 'uncertain',
+      failure: 'no answer',
+      attempt: 1,
+      finishedAt: new Date(),
+    })
+    await service.runtime.db.insert(sends).values([row])
+    const fields = { as: 'sent', reason: 'seen in their log' }
+    return { path: `/support/${row.requestId}/settle`, fields, target: row.requestId, action: 'send.settle' }
   },
   'POST /support/:requestId/cancel': async () => {
     const sendAt = new Date(Date.now() + 3_600_000).toISOString()

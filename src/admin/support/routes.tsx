@@ -18,6 +18,7 @@ import { fieldsOf } from './form-fields.ts'
 import { formerSearch } from './former-search.ts'
 import { replay } from './replay.tsx'
 import { SendPage } from './send-page.tsx'
+import { settle } from './settle.tsx'
 import { SupportPage } from './support-page.tsx'
 
 export const refreshSeconds = 3
@@ -43,6 +44,7 @@ export function support(runtime: AdminRuntime): AdminApp {
   app.get('/:requestId', allow('support'), (c) => show(c, c.req.param('requestId')))
   app.route('/:requestId/replay', replay(runtime))
   app.route('/:requestId/cancel', cancel(runtime))
+  app.route('/:requestId/settle', settle(runtime))
   app.route('/:requestId/callbacks', callbacksOfSend(runtime))
   return app
 

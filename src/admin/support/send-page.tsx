@@ -52,6 +52,13 @@ export function SendPage(props: SendPageProps) {
           requestId={requestId}
           refreshSeconds={refreshSeconds}
         />
+        {status === 'uncertain' && (
+          <p>
+            <a class="button quiet" href={`/support/${requestId}/settle`}>
+              Settle…
+            </a>
+          </p>
+        )}
         {canBeReplayed && (
           <p>
             <a class="button quiet" href={`/support/${requestId}/replay`}>

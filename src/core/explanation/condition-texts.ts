@@ -153,6 +153,12 @@ export const conditionTexts: {
     customer: asOf('was not delivered, since its media is no longer kept'),
     advice: 'Send a new message. This one cannot be replayed.',
   },
+  settled_failed: {
+    summary: ({ reason }, { attempts }) =>
+      `Not delivered. A person found that the provider does not have it${because(reason)}. ${attempts}`,
+    customer: asOf('was not delivered'),
+    advice: (_, details) => replay('Replay it if it is still useful.', details),
+  },
   failed_in_doubt: {
     summary: ({ reason }, { attempts }) =>
       `Given up, though an attempt may have got through${because(reason.replace(/^given up: /, ''))}. ${attempts}`,

@@ -33,6 +33,8 @@ export type Condition =
   | { kind: 'suppressed'; cause: SuppressionCause }
   | { kind: 'crashed_workers'; reason: string }
   | { kind: 'media_gone' }
+  /** A person found that the provider doesn't have it. */
+  | { kind: 'settled_failed'; reason: string }
   /** It isn't tried again, but the provider may have it from an earlier attempt. */
   | { kind: 'failed_in_doubt'; reason: string }
   /** The reason isn't known, for example because it was erased with the contact. */
@@ -109,6 +111,9 @@ function noteOf({ events }: Timeline, { channel }: SendFacts): string | null {
 function failureOf(timeline: Timeline, { channel }: SendFacts): Condition {
   const { events, acceptedAt, finishedAt } = timeline
   const reason = lastOf(events, 'failed')?.reason ?? ''
+  const ending = events.findLast((event) => event.event !== 'failed' && !isOfReceipt(event))
+  if (ending?.event === 'settled' && !wasCanceled({ status: 'failed', reason }))
+    return { kind: 'settled_failed', reason: ending.reason ?? '' }
   if (mayHaveGotThrough(events)) return { kind: 'failed_in_doubt', reason: reason.replace(lastAttempt, '') }
   const cause = causeOfReason(reason)
   if (cause) return { kind: 'suppressed', cause }
@@ -179,7 +184,8 @@ export function lastOf<Name extends TimelineEventName>(events: readonly Timeline
  */
 export function mayHaveGotThrough(events: readonly TimelineEvent[]): boolean {
   const inDoubt = new Set<unknown>()
-  for (const { event, attempt, outcome } of sinceFallback(events)) {
+  for (const { event, attempt, outcome, as } of sinceFallback(events)) {
+    if (event === 'settled' && as === 'failed') inDoubt.clear()
     if (event === 'attempt_lost' && outcome !== 'not_called') inDoubt.add(attempt)
     if (event !== 'attempt_finished') continue
     if (outcome === 'uncertain' || outcome === 'sent') inDoubt.add(attempt)

@@ -75,6 +75,14 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
       timeline,
       facts,
     ),
+  settled: (event) => ({
+    text: withReason(
+      event.as === 'sent'
+        ? 'Settled by a person: the provider has it'
+        : 'Settled by a person: the provider does not have it',
+      event,
+    ),
+  }),
   canceled: () => ({ text: 'Canceled. The provider does not have it.' }),
   fell_back: (event, _timeline, { channels }) => ({
     text: withReason(

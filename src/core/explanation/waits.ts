@@ -24,6 +24,7 @@ function causeOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts:
   if (isOfReceipt(event)) return `${duration(ms)} until the provider's receipt came`
   if (event.event === 'erased') return `${duration(ms)} until its contact was erased`
   if (event.event === 'canceled') return `${duration(ms)} until it was canceled`
+  if (event.event === 'settled') return `${duration(ms)} until it was settled`
   if (event.event === 'replayed') return `${duration(ms)} until it was replayed`
   switch (before.event) {
     case 'accepted':
