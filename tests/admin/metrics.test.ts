@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { openBreaker } from '../../db/delivery/breakers.ts'
 import { createAdminApp } from '../../src/admin/app.ts'
+import { listen } from '../../src/admin/listen.ts'
 import { readAdminSettings } from '../../src/platform/settings.ts'
 import { openRuntime } from '../../src/runtime.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
@@ -174,9 +175,11 @@ test('what can no longer be read is left out, not repeated from before', async (
   breakers.set({ provider: 'smtp', state: 'open' }, 7)
   workers.set(7)
   queueJobs.set({ queue: 'sends', state: 'active', shard: '0' }, 7)
-  const response = await createAdminApp(runtime).request('http://localhost/metrics')
+  const server = await listen(createAdminApp(runtime), { host: '127.0.0.1', port: 0 })
+  const response = await fetch(`http://127.0.0.1:${server.port}/metrics`)
   expect(response.status).toBe(200)
   expect(await response.text()).not.toMatch(/^outbound_\w+(\{.*\})? 7$/m)
+  await server.stop()
   await runtime.close()
 })
 

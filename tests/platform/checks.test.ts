@@ -205,6 +205,7 @@ async function olderDatabase(
     drop function count_send, count_scheduled_sends, counted_as cascade;
     drop table send_count_changes, send_counts, failure_counts, counted_since;
     alter table sends drop column counted_as, drop column api_key_id;
+    alter table api_keys drop column last_used_at;
     alter table permits drop column unused_since;
     drop table queue_shards;
     alter table channels drop column expects_receipts, drop column receipt_at, drop column awaits_receipt_since;
@@ -213,7 +214,8 @@ async function olderDatabase(
     alter table idempotency_keys drop column batch;
     alter table sends drop column reference, drop column send_at;
     drop index sends_of_account;
-    drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests, person_sessions, people;
+    drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests, person_sessions, people, people_since;
+    drop function note_people;
     alter table channels drop column auto_suppress, drop column fallback_channel_id, drop column fallback_on,
       drop column fallback_within_seconds, drop column shown_config;
     alter table sends alter column seq set generated always, drop column former_channels;
