@@ -4435,11 +4435,13 @@ update workers set alive_until = '-infinity' where name = $1;
 with
 compared as materialized (
   select request_id, accepted_at, status, api_key_id,
-         message #- '{template,definition}' as message, send_at
+         case jsonb_typeof(message)
+           when 'object' then message #- '{template,definition}' else message end as message, send_at
   from sends where request_id = any((select $1::uuid[])::uuid[])
   union all
   select request_id, accepted_at, 'queued', api_key_id,
-         message #- '{template,definition}', send_at
+         case jsonb_typeof(message)
+           when 'object' then message #- '{template,definition}' else message end, send_at
   from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]))
 select s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status,
        s.api_key_id as "apiKeyId", a.display_prefix as "apiKeyPrefix",

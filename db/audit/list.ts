@@ -19,6 +19,7 @@ export interface AuditFilters {
 }
 
 export interface RecordedChange {
+  id: string
   at: Date
   by: string
   via: ActorVia
@@ -32,7 +33,6 @@ export interface RecordedChange {
 export const maxLookedAt = 10_000
 
 type Row = { [Name in keyof RecordedChange]: RecordedChange[Name] | null } & {
-  id: string | null
   micros: string | null
   endId: string | null
   endMicros: string | null
@@ -91,8 +91,8 @@ export async function pageOfAudit(
   return { items: page.map(changeOf), next }
 }
 
-const changeOf = ({ at, by, via, address, action, target, details }: Row) =>
-  ({ at, by, via, address, action, target, details }) as RecordedChange
+const changeOf = ({ id, at, by, via, address, action, target, details }: Row) =>
+  ({ id, at, by, via, address, action, target, details }) as RecordedChange
 
 const placeOf = (row: Row | undefined): Place | undefined =>
   row?.micros && row.id ? { micros: row.micros, key: row.id } : undefined

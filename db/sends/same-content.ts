@@ -28,8 +28,10 @@ const maxShown = 10
 /** A key is stored by the statement that accepts its send. */
 const keyWithinSeconds = 2
 
-/** A template is registered anew at a fallback. */
-const content = `message #- '{template,definition}'`
+/** A template is registered anew at a fallback. From a damaged message that is no object, PostgreSQL removes nothing: it fails. */
+const content = sqlText`
+  case jsonb_typeof(message)
+    when 'object' then message #- '{template,definition}' else message end`
 
 const sameStatement = prepared<PostedSend>(
   'same_content',

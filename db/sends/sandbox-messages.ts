@@ -1,5 +1,6 @@
 import { desc, eq, lt, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
+import { readKeptMessage } from '../../src/core/kept-message.ts'
 import type { Database } from '../client.ts'
 import { channels, sandboxMessages } from '../schema.ts'
 
@@ -45,6 +46,7 @@ export async function findSandboxMedia(db: Database, id: string) {
     .select({ content: sandboxMessages.mediaContent, message: sandboxMessages.message })
     .from(sandboxMessages)
     .where(eq(sandboxMessages.id, id))
-  if (!row?.content || row.message.type !== 'media') return undefined
-  return { content: row.content, description: row.message.media }
+  const message = readKeptMessage(row?.message)
+  if (!row?.content || message?.type !== 'media') return undefined
+  return { content: row.content, description: message.media }
 }

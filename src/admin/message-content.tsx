@@ -1,16 +1,15 @@
-import type { MediaDescription, Message, TemplateVariable } from '../core/message.ts'
+import type { KeptMessage } from '../core/kept-message.ts'
+import { NotShown } from './each-shown.tsx'
 
-/** A stored message. The sandbox also stores a registered template's text; an erased message is empty. */
-type KeptMessage = Message | { type: 'template'; template: TemplateProps } | null
-
-const isErased = (message: NonNullable<KeptMessage>) =>
+const isErased = (message: KeptMessage) =>
   (message.type === 'text' && message.text.value === '') ||
   (message.type === 'template' && !message.template.name) ||
   (message.type === 'media' && message.media.sizeBytes === undefined && message.media.mediaUrl === undefined)
 
-/** A message's content, without the bytes of its media. */
-export function MessageContent({ message }: { message: KeptMessage }) {
-  if (message === null || isErased(message)) return <p class="muted">The content is no longer kept.</p>
+/** A message's content, without the bytes of its media. @param props.message undefined if it can't be read. */
+export function MessageContent({ message }: { message: KeptMessage | undefined }) {
+  if (!message) return <NotShown what="content" />
+  if (isErased(message)) return <p class="muted">The content is no longer kept.</p>
   switch (message.type) {
     case 'text':
       return <p class="words">{message.text.value}</p>
@@ -21,13 +20,9 @@ export function MessageContent({ message }: { message: KeptMessage }) {
   }
 }
 
-interface TemplateProps {
-  name?: string
-  variables?: TemplateVariable[]
-  text?: string
-}
+type TemplateMessage = Extract<KeptMessage, { type: 'template' }>['template']
 
-function Template({ name, variables = [], text }: TemplateProps) {
+function Template({ name, variables = [], text }: TemplateMessage) {
   return (
     <>
       {text !== undefined && <p class="words">{text}</p>}
@@ -46,7 +41,9 @@ function Template({ name, variables = [], text }: TemplateProps) {
   )
 }
 
-function Media({ mediaType, filename, caption, mediaUrl, sizeBytes }: MediaDescription) {
+type MediaMessage = Extract<KeptMessage, { type: 'media' }>['media']
+
+function Media({ mediaType, filename, caption, mediaUrl, sizeBytes }: MediaMessage) {
   return (
     <>
       {caption !== undefined && <p class="words">{caption}</p>}

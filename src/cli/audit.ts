@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { type AuditFilters, pageOfAudit, type RecordedChange } from '../../db/audit/list.ts'
+import { targetNames } from '../../db/audit/target-names.ts'
 import type { Database } from '../../db/client.ts'
 import type { Place } from '../core/list-place.ts'
 import type { Answerer } from './answer.ts'
@@ -30,7 +31,7 @@ export function auditCommands(program: Command, answer: Answerer): void {
     .option('--limit <n>', `how many at most; default: ${defaultLimit}`, wholeNumber, defaultLimit)
     .action(({ target, by, since, limit }: ListOptions, command: Command) =>
       answer(command, async ({ db }) => ({
-        entries: await newest(db, { target, by, from: since }, limit),
+        entries: await withNames(db, await newest(db, { target, by, from: since }, limit)),
       })),
     )
 }
@@ -48,4 +49,18 @@ async function newest(db: Database, filters: AuditFilters, limit: number): Promi
     after = next
   } while (after && entries.length < limit)
   return entries
+}
+
+/** An entry and the name of its target, which is null if it has none or is gone. */
+async function withNames(db: Database, entries: readonly RecordedChange[]) {
+  const names = await targetNames(
+    db,
+    entries.flatMap(({ target }) => target ?? []),
+  )
+  return entries.map(({ id: _, details, target, ...entry }) => ({
+    ...entry,
+    target,
+    targetName: names.get(target ?? '') ?? null,
+    details,
+  }))
 }

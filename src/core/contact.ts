@@ -103,5 +103,7 @@ export function contactIssue(text: string): string {
 
 /** Masks a contact: enough is left to recognise a known contact, but not to reach it. */
 export function maskContact({ type, value }: Pick<Contact, 'type' | 'value'>): string {
-  return value === erasedContactValue ? value : contactKinds[type].mask(value)
+  if (value === erasedContactValue) return value
+  // A newer release may have stored a type that is unknown here.
+  return Object.hasOwn(contactKinds, type) ? contactKinds[type].mask(value) : '…'
 }

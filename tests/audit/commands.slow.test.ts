@@ -357,10 +357,15 @@ test('audit list has the changes of a target, newest first, since a time, and at
   const id = await channel()
   const args = ['audit', 'list', '--target', id]
   await done('--as', 'ann', 'channel', 'hold', id, '--reason', 'down since nine')
-  await done('channel', 'resume', id, '--as=bob')
+  await done('channel', 'resume', id, '--as=bob', '--reason', 'it works again')
   const { entries } = await done(...args)
   expect(entries).toEqual([
-    expect.objectContaining({ by: 'bob', action: 'channel.resume', target: id, details: {} }),
+    expect.objectContaining({
+      by: 'bob',
+      action: 'channel.resume',
+      target: id,
+      details: { reason: 'it works again' },
+    }),
     {
       at: expect.any(String),
       by: 'ann',
@@ -368,6 +373,7 @@ test('audit list has the changes of a target, newest first, since a time, and at
       address: hostname(),
       action: 'channel.hold',
       target: id,
+      targetName: 'Test',
       details: { reason: 'down since nine' },
     },
   ])

@@ -1,10 +1,11 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { refusedSignInRecorder } from '../../src/admin/people/sign-in-audit.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'
 import { ask, buildPerson, password, signIn } from '../support/people.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 
 let service: TestService
 let admin: TestAdmin
@@ -53,6 +54,28 @@ test('a flood of refused sign-ins leaves few rows', async () => {
   const record = refusedSignInRecorder(service.runtime)
   for (let n = 0; n < 45; n++) await record({ name: undefined, address: `198.51.${n}.1`, reason: 'wrong' })
   expect(await rows()).toHaveLength(30)
+})
+
+test('the next row of a refused sign-in counts those before it that left none', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  try {
+    const record = refusedSignInRecorder(service.runtime)
+    const refused = { name: 'Ann', address: '198.51.100.1', reason: 'wrong' }
+    let calls = 0
+    for (; calls < 7; calls++) await record(refused)
+    expect(await rows()).toMatchObject([{ by: 'Ann', details: { reason: 'wrong' } }])
+    vi.advanceTimersByTime(60_001)
+    const [first, next] = await eventually('the second row', async () => {
+      calls++
+      await record(refused)
+      const found = await rows()
+      return found.length === 2 && found
+    })
+    expect(first.details).toEqual({ reason: 'wrong' })
+    expect(next.details).toEqual({ reason: 'wrong', leftOutBefore: calls - 2 })
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('downloads are rows, with their filters and whether contacts were whole', async () => {

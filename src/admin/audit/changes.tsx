@@ -1,5 +1,6 @@
 import type { RecordedChange } from '../../../db/audit/list.ts'
 import { type AuditDetail, type AuditTarget, auditActions } from '../../core/audit.ts'
+import { tableRows } from '../each-shown.tsx'
 import { ScrollingTable } from '../filter-form.tsx'
 import { Moment } from '../inline-elements.tsx'
 
@@ -15,36 +16,41 @@ interface ChangesProps {
 
 export function Changes({ changes, names, isOfOne = false }: ChangesProps) {
   const columns = ['When', 'Who', 'From where', 'What', 'Target', 'Reason', 'Details']
+  const shownColumns = columns.filter((name) => !isOfOne || name !== 'Target')
   return (
-    <ScrollingTable label="Changes" columns={columns.filter((name) => !isOfOne || name !== 'Target')}>
-      {changes.map(({ at, by, via, address, action, target, details: { reason, ...details } }) => (
-        <tr>
-          <td>
-            <Moment at={at} />
-          </td>
-          <td>
-            <a href={`/audit?${new URLSearchParams({ by })}`}>{by}</a>
-          </td>
-          <td>
-            {wayWords[via]}
-            {address !== null && ` at ${address}`}
-          </td>
-          <td>{auditActions[action]?.what ?? action}</td>
-          {!isOfOne && (
-            <td class="id">
-              {target !== null && (
-                <Target id={target} name={names?.get(target)} of={auditActions[action]?.target ?? null} />
-              )}
+    <ScrollingTable label="Changes" columns={shownColumns}>
+      {tableRows(shownColumns.length, {
+        rows: changes,
+        idOf: ({ id }) => id,
+        render: ({ at, by, via, address, action, target, details: { reason, ...details } }) => (
+          <tr>
+            <td>
+              <Moment at={at} />
             </td>
-          )}
-          <td>{reason !== undefined && shown(reason)}</td>
-          <td>
-            {Object.entries(details)
-              .map(([name, value]) => `${name}: ${shown(value)}`)
-              .join('; ')}
-          </td>
-        </tr>
-      ))}
+            <td>
+              <a href={`/audit?${new URLSearchParams({ by })}`}>{by}</a>
+            </td>
+            <td>
+              {wayWords[via]}
+              {address !== null && ` at ${address}`}
+            </td>
+            <td>{auditActions[action]?.what ?? action}</td>
+            {!isOfOne && (
+              <td class="id">
+                {target !== null && (
+                  <Target id={target} name={names?.get(target)} of={auditActions[action]?.target ?? null} />
+                )}
+              </td>
+            )}
+            <td>{reason !== undefined && shown(reason)}</td>
+            <td>
+              {Object.entries(details)
+                .map(([name, value]) => `${name}: ${shown(value)}`)
+                .join('; ')}
+            </td>
+          </tr>
+        ),
+      })}
     </ScrollingTable>
   )
 }
@@ -74,4 +80,8 @@ function Target({ id, name, of }: { id: string; name: string | undefined; of: Au
   )
 }
 
-const shown = (value: AuditDetail) => (Array.isArray(value) ? value.join(', ') : String(value ?? 'all'))
+/** A newer release may have details of another shape. */
+const shown = (value: AuditDetail) => {
+  if (Array.isArray(value)) return value.join(', ')
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? 'all')
+}

@@ -2,6 +2,7 @@ import type { Counts } from '../../../db/counters/read.ts'
 import type { ChannelFilter, LastFailure, ListedChannel } from '../../../db/overview/channels.ts'
 import { channelStatuses } from '../../core/channel-status.ts'
 import { providerNames } from '../../core/providers/index.ts'
+import { tableRows } from '../each-shown.tsx'
 import { Choice, TextField } from '../fields.tsx'
 import { Layout } from '../layout.tsx'
 import { alarming } from '../numbers/figures.tsx'
@@ -79,36 +80,40 @@ function List({
           </tr>
         </thead>
         <tbody>
-          {channels.map((channel) => {
-            const lastFailure = lastFailures.get(channel.channelId)
-            const { Accepted, Failed } = figuresOf(counts.get(channel.channelId) ?? noCounts)
-            return (
-              <tr>
-                <td class="words">
-                  <a href={`/channels/${channel.channelId}`}>{channel.name}</a>
-                </td>
-                <td data-label="Account" class="words">
-                  {channel.accountName}
-                </td>
-                <td data-label="Provider">{channel.provider}</td>
-                <td data-label="State">
-                  <ChannelState channel={channel} />
-                </td>
-                <td data-label="Last failed answer" class="words">
-                  {lastFailure ? <LastFailedAnswer {...lastFailure} /> : '–'}
-                </td>
-                <td data-label="Waiting">
-                  <Waiting waiting={channel.waiting} />
-                </td>
-                <td data-label="Oldest due since">
-                  <DueSince at={channel.oldestDue} />
-                </td>
-                <td data-label="Accepted, last hour">{formatCount(Accepted)}</td>
-                <td data-label="Failed, last hour" class={alarming('Failed', Failed)}>
-                  {formatCount(Failed)}
-                </td>
-              </tr>
-            )
+          {tableRows(9, {
+            rows: channels,
+            idOf: ({ channelId }) => channelId,
+            render: (channel) => {
+              const lastFailure = lastFailures.get(channel.channelId)
+              const { Accepted, Failed } = figuresOf(counts.get(channel.channelId) ?? noCounts)
+              return (
+                <tr>
+                  <td class="words">
+                    <a href={`/channels/${channel.channelId}`}>{channel.name}</a>
+                  </td>
+                  <td data-label="Account" class="words">
+                    {channel.accountName}
+                  </td>
+                  <td data-label="Provider">{channel.provider}</td>
+                  <td data-label="State">
+                    <ChannelState channel={channel} />
+                  </td>
+                  <td data-label="Last failed answer" class="words">
+                    {lastFailure ? <LastFailedAnswer {...lastFailure} /> : '–'}
+                  </td>
+                  <td data-label="Waiting">
+                    <Waiting waiting={channel.waiting} />
+                  </td>
+                  <td data-label="Oldest due since">
+                    <DueSince at={channel.oldestDue} />
+                  </td>
+                  <td data-label="Accepted, last hour">{formatCount(Accepted)}</td>
+                  <td data-label="Failed, last hour" class={alarming('Failed', Failed)}>
+                    {formatCount(Failed)}
+                  </td>
+                </tr>
+              )
+            },
           })}
         </tbody>
       </table>

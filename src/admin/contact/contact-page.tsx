@@ -2,6 +2,7 @@ import type { listConversations } from '../../../db/delivery/conversations.ts'
 import type { ListPage } from '../../../db/sends/list.ts'
 import type { Suppression } from '../../../db/suppression/entries.ts'
 import { writeCursor } from '../../core/list-query.ts'
+import { eachShown } from '../each-shown.tsx'
 import { TextField } from '../fields.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
@@ -152,26 +153,33 @@ function Conversations({ conversations }: { conversations: readonly Conversation
   return (
     <>
       <ul>
-        {conversations
-          .slice(0, shownConversations)
-          .map(({ conversationId, openedAt, closedAt, closedBy }) => (
-            <li>
-              <span class="id">{conversationId}</span> opened <Moment at={openedAt} />
-              {closedAt ? (
-                <>
-                  , closed <Moment at={closedAt} />
-                </>
-              ) : (
-                ', open'
-              )}
-              {closedBy !== null && (
-                <>
-                  {' '}
-                  by <a href={`/support/${closedBy}`}>a send</a>
-                </>
-              )}
-            </li>
-          ))}
+        {eachShown(
+          {
+            rows: conversations.slice(0, shownConversations),
+            idOf: ({ conversationId }) => conversationId,
+            render: ({ conversationId, openedAt, closedAt, closedBy }) => (
+              <li>
+                <span class="id">{conversationId}</span> opened <Moment at={openedAt} />
+                {closedAt ? (
+                  <>
+                    , closed <Moment at={closedAt} />
+                  </>
+                ) : (
+                  ', open'
+                )}
+                {closedBy !== null && (
+                  <>
+                    {' '}
+                    by <a href={`/support/${closedBy}`}>a send</a>
+                  </>
+                )}
+              </li>
+            ),
+          },
+          (words) => (
+            <li>{words}</li>
+          ),
+        )}
       </ul>
       {conversations.length > shownConversations && (
         <p class="muted">And {conversations.length - shownConversations} earlier ones.</p>

@@ -1,10 +1,11 @@
 import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
 import { testType } from '../../core/callback.ts'
 import type { CallbackTry } from '../../core/callback-outcome.ts'
+import { tableRows } from '../each-shown.tsx'
 import { Moment } from '../inline-elements.tsx'
 
 /** Its path and query may hold secrets. */
-export const hostOf = (url: string) => new URL(url).host
+export const hostOf = (url: string) => URL.parse(url)?.host ?? 'no URL'
 
 /** Callbacks with their tries, and when the next one is. */
 export function CallbackTable({
@@ -26,25 +27,29 @@ export function CallbackTable({
           </tr>
         </thead>
         <tbody>
-          {callbacks.map((callback) => (
-            <tr>
-              <td>
-                <About of={of} {...callback} />
-              </td>
-              <td>
-                {callback.sequence} {callback.type}{' '}
-                <span class="muted">
-                  <Moment at={callback.createdAt} />
-                </span>
-              </td>
-              <td>
-                <CallbackState {...callback} />
-              </td>
-              <td>
-                <Tries tries={callback.tries} />
-              </td>
-            </tr>
-          ))}
+          {tableRows(4, {
+            rows: callbacks,
+            idOf: ({ requestId, sequence }) => `${requestId} ${sequence}`,
+            render: (callback) => (
+              <tr>
+                <td>
+                  <About of={of} {...callback} />
+                </td>
+                <td>
+                  {callback.sequence} {callback.type}{' '}
+                  <span class="muted">
+                    <Moment at={callback.createdAt} />
+                  </span>
+                </td>
+                <td>
+                  <CallbackState {...callback} />
+                </td>
+                <td>
+                  <Tries tries={callback.tries} />
+                </td>
+              </tr>
+            ),
+          })}
         </tbody>
       </table>
     </div>

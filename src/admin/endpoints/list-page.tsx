@@ -1,5 +1,6 @@
 import { countedCallbacks, type EndpointFilter, type ListedEndpoint } from '../../../db/overview/endpoints.ts'
 import { DueSince } from '../channels/channel-state.tsx'
+import { tableRows } from '../each-shown.tsx'
 import { Choice, TextField } from '../fields.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
@@ -59,31 +60,35 @@ function List({ endpoints }: { endpoints: readonly ListedEndpoint[] }) {
           </tr>
         </thead>
         <tbody>
-          {endpoints.map((endpoint) => (
-            <tr>
-              <td class="words">
-                <a href={`/endpoints/${endpoint.endpointId}`}>{hostOf(endpoint.url)}</a>{' '}
-                <small class="id">{endpoint.endpointId}</small>
-              </td>
-              <td data-label="Account" class="words">
-                {endpoint.accountName}
-              </td>
-              <td data-label="State">
-                <EndpointState endpoint={endpoint} />
-              </td>
-              <td data-label="Waiting">
-                {endpoint.waiting > countedCallbacks
-                  ? `more than ${formatCount(countedCallbacks)}`
-                  : formatCount(endpoint.waiting)}
-              </td>
-              <td data-label="Oldest due since">
-                <DueSince at={endpoint.oldestDue} />
-              </td>
-              <td data-label="Last answered, about">
-                {endpoint.answeredAt ? <Moment at={endpoint.answeredAt} /> : 'never'}
-              </td>
-            </tr>
-          ))}
+          {tableRows(6, {
+            rows: endpoints,
+            idOf: ({ endpointId }) => endpointId,
+            render: (endpoint) => (
+              <tr>
+                <td class="words">
+                  <a href={`/endpoints/${endpoint.endpointId}`}>{hostOf(endpoint.url)}</a>{' '}
+                  <small class="id">{endpoint.endpointId}</small>
+                </td>
+                <td data-label="Account" class="words">
+                  {endpoint.accountName}
+                </td>
+                <td data-label="State">
+                  <EndpointState endpoint={endpoint} />
+                </td>
+                <td data-label="Waiting">
+                  {endpoint.waiting > countedCallbacks
+                    ? `more than ${formatCount(countedCallbacks)}`
+                    : formatCount(endpoint.waiting)}
+                </td>
+                <td data-label="Oldest due since">
+                  <DueSince at={endpoint.oldestDue} />
+                </td>
+                <td data-label="Last answered, about">
+                  {endpoint.answeredAt ? <Moment at={endpoint.answeredAt} /> : 'never'}
+                </td>
+              </tr>
+            ),
+          })}
         </tbody>
       </table>
     </div>

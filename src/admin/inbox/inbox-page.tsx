@@ -1,11 +1,15 @@
 import type { ReceivedMessage } from '../../../db/sends/sandbox-messages.ts'
+import type { KeptMessage } from '../../core/kept-message.ts'
+import { eachShown } from '../each-shown.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { type Contacts, showContact } from '../masking.ts'
 import { MessageContent } from '../message-content.tsx'
 import type { ShownType } from './media.ts'
 
-export type ShownMessage = Omit<ReceivedMessage, 'mediaHead'> & {
+export type ShownMessage = Omit<ReceivedMessage, 'mediaHead' | 'message'> & {
+  /** Undefined if it can't be read. */
+  message: KeptMessage | undefined
   /** Absent if the message has no media, or its media is no longer kept. */
   media?: ShownType | 'download'
 }
@@ -26,9 +30,11 @@ export function InboxPage({ messages, contacts, isFirst, olderThan }: InboxPageP
         Newest first. Channels of the provider sandbox deliver to nobody: their messages are shown here.
       </p>
       {messages.length === 0 && <p>{isFirst ? 'Nothing yet.' : 'Nothing older.'}</p>}
-      {byThread(messages).map((thread) => (
-        <Thread messages={thread} contacts={contacts} />
-      ))}
+      {eachShown({
+        rows: byThread(messages),
+        idOf: (thread) => thread.map(({ id }) => id).join(', '),
+        render: (thread) => <Thread messages={thread} contacts={contacts} />,
+      })}
       {(!isFirst || olderThan !== undefined) && (
         <p class="row">
           {!isFirst && (
@@ -73,16 +79,18 @@ function Thread({ messages, contacts }: Pick<InboxPageProps, 'messages' | 'conta
           {contactName !== null && contact} by {channelName}
         </small>
       </h2>
-      {messages.map((message) => (
-        <Bubble message={message} />
-      ))}
+      {eachShown({
+        rows: messages,
+        idOf: ({ id }) => id,
+        render: (message) => <Bubble message={message} />,
+      })}
     </section>
   )
 }
 
 function Bubble({ message: received }: { message: ShownMessage }) {
   const { id, requestId, message, media, receivedAt } = received
-  const cameWithContent = message.type === 'media' && message.media.sizeBytes !== undefined
+  const cameWithContent = message?.type === 'media' && message.media.sizeBytes !== undefined
   return (
     <article class="bubble">
       {media !== undefined && <Media id={id} media={media} message={message} />}
@@ -103,7 +111,7 @@ interface MediaProps {
 
 function Media({ id, media, message }: MediaProps) {
   const source = `/inbox/${id}/media`
-  const description = message.type === 'media' ? message.media : undefined
+  const description = message?.type === 'media' ? message.media : undefined
   const label = description?.caption ?? description?.filename ?? 'Media without a caption'
   switch (media === 'download' ? media : media.kind) {
     case 'image':

@@ -1,4 +1,5 @@
-import { listSandboxMessages } from '../../../db/sends/sandbox-messages.ts'
+import { listSandboxMessages, type ReceivedMessage } from '../../../db/sends/sandbox-messages.ts'
+import { readKeptMessage } from '../../core/kept-message.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { contactsFor } from '../masking.ts'
@@ -24,10 +25,8 @@ export function inbox(runtime: AdminRuntime): AdminApp {
   return app
 }
 
-async function withShownType({
-  mediaHead,
-  ...received
-}: Awaited<ReturnType<typeof listSandboxMessages>>[number]): Promise<ShownMessage> {
-  if (received.message.type !== 'media' || mediaHead === null) return received
+async function withShownType({ mediaHead, ...row }: ReceivedMessage): Promise<ShownMessage> {
+  const received = { ...row, message: readKeptMessage(row.message) }
+  if (received.message?.type !== 'media' || mediaHead === null) return received
   return { ...received, media: (await shownType(received.message.media.mediaType, mediaHead)) ?? 'download' }
 }

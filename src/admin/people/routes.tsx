@@ -1,5 +1,6 @@
 import { type ListedPerson, listPeople } from '../../../db/people/people.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { tableRows } from '../each-shown.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { allow } from './allow.ts'
@@ -43,17 +44,21 @@ function Table({ people }: { people: ListedPerson[] }) {
           </tr>
         </thead>
         <tbody>
-          {people.map(({ name, role, createdAt, signedInAt, sessions }) => (
-            <tr>
-              <td>{name}</td>
-              <td>{role}</td>
-              <td>
-                <Moment at={createdAt} />
-              </td>
-              <td>{signedInAt === null ? 'never' : <Moment at={signedInAt} />}</td>
-              <td>{sessions === 0 ? 'no' : sessions === 1 ? 'in 1 browser' : `in ${sessions} browsers`}</td>
-            </tr>
-          ))}
+          {tableRows(5, {
+            rows: people,
+            idOf: ({ name }) => name,
+            render: ({ name, role, createdAt, signedInAt, sessions }) => (
+              <tr>
+                <td>{name}</td>
+                <td>{role}</td>
+                <td>
+                  <Moment at={createdAt} />
+                </td>
+                <td>{signedInAt === null ? 'never' : <Moment at={signedInAt} />}</td>
+                <td>{sessions === 0 ? 'no' : sessions === 1 ? 'in 1 browser' : `in ${sessions} browsers`}</td>
+              </tr>
+            ),
+          })}
         </tbody>
       </table>
     </div>

@@ -1,4 +1,5 @@
 import type { RefusedOfKey } from '../../../db/audit/refused.ts'
+import { tableRows } from '../each-shown.tsx'
 import { Choice, TextField } from '../fields.tsx'
 import { FilterForm, ScrollingTable } from '../filter-form.tsx'
 import { Moment } from '../inline-elements.tsx'
@@ -68,8 +69,10 @@ const columns = ['When', 'Account', 'Key', 'Request', 'Answer', 'Fields sent', '
 function Requests({ requests }: { requests: readonly RefusedOfKey[] }) {
   return (
     <ScrollingTable label="Refused requests" columns={columns}>
-      {requests.map(
-        ({ requestId, at, accountId, accountName, keyPrefix, status, message, route, fields }) => (
+      {tableRows(columns.length, {
+        rows: requests,
+        idOf: ({ requestId }) => requestId,
+        render: ({ requestId, at, accountId, accountName, keyPrefix, status, message, route, fields }) => (
           <tr>
             <td>
               <Moment at={at} />
@@ -86,7 +89,7 @@ function Requests({ requests }: { requests: readonly RefusedOfKey[] }) {
             <td class="id">{requestId}</td>
           </tr>
         ),
-      )}
+      })}
     </ScrollingTable>
   )
 }

@@ -2,6 +2,7 @@ import { namesOf } from '../../../db/accounts/names.ts'
 import type { Database } from '../../../db/client.ts'
 import type { ListedSend } from '../../../db/sends/list.ts'
 import { summaryOf } from '../../core/timeline.ts'
+import { tableRows } from '../each-shown.tsx'
 import { Moment, State } from '../inline-elements.tsx'
 import { type Contacts, showContact } from '../masking.ts'
 
@@ -40,24 +41,28 @@ export function SendsTable({ sends, names, contacts }: SendsTableProps) {
           </tr>
         </thead>
         <tbody>
-          {sends.map((send) => (
-            <tr>
-              <td>
-                <Moment at={send.acceptedAt} />
-              </td>
-              <td>
-                <StateAt send={send} />
-              </td>
-              <Reason send={send} />
-              <td>{showContact(send, contacts)}</td>
-              <td>{send.messageType}</td>
-              <Cut text={names.get(send.accountId) ?? send.accountId} />
-              <Cut text={names.get(send.channelId) ?? send.channelId} />
-              <td class="id">
-                <a href={`/support/${send.requestId}`}>{send.requestId}</a>
-              </td>
-            </tr>
-          ))}
+          {tableRows(8, {
+            rows: sends,
+            idOf: ({ requestId }) => requestId,
+            render: (send) => (
+              <tr>
+                <td>
+                  <Moment at={send.acceptedAt} />
+                </td>
+                <td>
+                  <StateAt send={send} />
+                </td>
+                <Reason send={send} />
+                <td>{showContact(send, contacts)}</td>
+                <td>{send.messageType}</td>
+                <Cut text={names.get(send.accountId) ?? send.accountId} />
+                <Cut text={names.get(send.channelId) ?? send.channelId} />
+                <td class="id">
+                  <a href={`/support/${send.requestId}`}>{send.requestId}</a>
+                </td>
+              </tr>
+            ),
+          })}
         </tbody>
       </table>
     </div>

@@ -8,6 +8,7 @@ import {
   mayBeReplayed,
   type SendFacts,
 } from '../../core/explanation/explain.ts'
+import { readKeptMessage } from '../../core/kept-message.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { History } from '../audit/history.tsx'
 import { Moment, State, stateWords } from '../inline-elements.tsx'
@@ -169,7 +170,7 @@ function Content({ showsContent, context }: SendPageProps) {
     <section aria-labelledby="content">
       <h2 id="content">Content</h2>
       {showsContent ? (
-        <MessageContent message={context.message} />
+        <MessageContent message={readKeptMessage(context.message)} />
       ) : (
         <p class="muted">Not shown. To show it, set SUPPORT_SHOW_CONTENT to true.</p>
       )}

@@ -1,5 +1,6 @@
 import type { SameContent } from '../../../db/sends/same-content.ts'
 import { apiKeyWords, idempotencyKeyWords } from '../../core/posted-by.ts'
+import { tableRows } from '../each-shown.tsx'
 import { Moment, State } from '../inline-elements.tsx'
 
 /** Which other sends to the contact have the same content, and what is known of how each was posted. */
@@ -26,25 +27,29 @@ export function SentTwice({ same: { sends, isAll }, requestId }: { same: SameCon
             </tr>
           </thead>
           <tbody>
-            {sends.map((send) => (
-              <tr>
-                <td>
-                  <Moment at={send.acceptedAt} precise />
-                </td>
-                <td>
-                  <State status={send.status} />
-                </td>
-                <td>{apiKeyWords(send)}</td>
-                <td>{idempotencyKeyWords(send)}</td>
-                <td class="id">
-                  {send.requestId === requestId ? (
-                    'this one'
-                  ) : (
-                    <a href={`/support/${send.requestId}`}>{send.requestId}</a>
-                  )}
-                </td>
-              </tr>
-            ))}
+            {tableRows(5, {
+              rows: sends,
+              idOf: ({ requestId }) => requestId,
+              render: (send) => (
+                <tr>
+                  <td>
+                    <Moment at={send.acceptedAt} precise />
+                  </td>
+                  <td>
+                    <State status={send.status} />
+                  </td>
+                  <td>{apiKeyWords(send)}</td>
+                  <td>{idempotencyKeyWords(send)}</td>
+                  <td class="id">
+                    {send.requestId === requestId ? (
+                      'this one'
+                    ) : (
+                      <a href={`/support/${send.requestId}`}>{send.requestId}</a>
+                    )}
+                  </td>
+                </tr>
+              ),
+            })}
           </tbody>
         </table>
       </div>

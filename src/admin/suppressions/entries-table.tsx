@@ -1,6 +1,7 @@
 import type { Suppression } from '../../../db/suppression/entries.ts'
 import { erasedContactValue } from '../../core/contact.ts'
 import type { ContactRef } from '../contact/find-contact.ts'
+import { tableRows } from '../each-shown.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { type Contacts, showContact } from '../masking.ts'
 import { Hidden } from '../sends/list-page.tsx'
@@ -39,36 +40,42 @@ export function Entries({ entries, names, contacts, contactRef }: EntriesProps) 
           </tr>
         </thead>
         <tbody>
-          {entries.map((entry) => (
-            <tr>
-              {contacts !== undefined && (
+          {tableRows(7, {
+            rows: entries,
+            idOf: ({ suppressionId }) => suppressionId,
+            render: (entry) => (
+              <tr>
+                {contacts !== undefined && (
+                  <td>
+                    <ContactCell entry={entry} contacts={contacts} />
+                  </td>
+                )}
                 <td>
-                  <ContactCell entry={entry} contacts={contacts} />
+                  {entry.channelId === null
+                    ? 'all channels'
+                    : (names.get(entry.channelId) ?? entry.channelId)}
                 </td>
-              )}
-              <td>
-                {entry.channelId === null ? 'all channels' : (names.get(entry.channelId) ?? entry.channelId)}
-              </td>
-              <td>{causeWords[entry.cause]}</td>
-              <td class="cut" title={entry.reason ?? undefined}>
-                {entry.reason}
-              </td>
-              <td>
-                <Moment at={entry.createdAt} />
-              </td>
-              <td class="id">
-                {entry.requestId !== null && <a href={`/support/${entry.requestId}`}>{entry.requestId}</a>}
-              </td>
-              {contactRef !== undefined && (
+                <td>{causeWords[entry.cause] ?? entry.cause}</td>
+                <td class="cut" title={entry.reason ?? undefined}>
+                  {entry.reason}
+                </td>
                 <td>
-                  <form method="post" action="/contact/unsuppress">
-                    <Hidden fields={{ ...contactRef, entry: entry.suppressionId }} />
-                    <button type="submit">Remove</button>
-                  </form>
+                  <Moment at={entry.createdAt} />
                 </td>
-              )}
-            </tr>
-          ))}
+                <td class="id">
+                  {entry.requestId !== null && <a href={`/support/${entry.requestId}`}>{entry.requestId}</a>}
+                </td>
+                {contactRef !== undefined && (
+                  <td>
+                    <form method="post" action="/contact/unsuppress">
+                      <Hidden fields={{ ...contactRef, entry: entry.suppressionId }} />
+                      <button type="submit">Remove</button>
+                    </form>
+                  </td>
+                )}
+              </tr>
+            ),
+          })}
         </tbody>
       </table>
     </div>

@@ -111,8 +111,9 @@ export const nameOf = (channels: SendFacts['channels'], channelId: string) => {
 
 /** Describes an event in a sentence. An event of a later release, which is unknown here, is described by its name. */
 export function describeEvent(event: TimelineEvent, timeline: Timeline, facts: SendFacts): EventText {
-  const render = renderers[event.event] as Renderer<typeof event.event> | undefined
-  return render?.(event, timeline, facts) ?? { text: `${event.event}.` }
+  if (!Object.hasOwn(renderers, event.event)) return { text: `${event.event}.` }
+  const render = renderers[event.event] as Renderer<typeof event.event>
+  return render(event, timeline, facts)
 }
 
 function reported(

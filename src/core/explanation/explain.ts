@@ -33,7 +33,7 @@ export function explain(timeline: Timeline, facts: SendFacts): Explanation {
   return {
     requestId: timeline.requestId,
     tone: timeline.delivery === 'undelivered' ? 'bad' : tones[timeline.status],
-    ...summarize(timeline, facts),
+    ...orElse(() => summarize(timeline, facts), unexplained(timeline)),
     entries: timeline.events.map((event, index) =>
       entryOf(event, timeline.events[index - 1], timeline, facts),
     ),
@@ -46,6 +46,25 @@ function entryOf(
   timeline: Timeline,
   facts: SendFacts,
 ): ExplanationEntry {
-  const wait = before && waitBefore(before, event, facts)
-  return { at: event.at, event: event.event, ...(wait && { wait }), ...describeEvent(event, timeline, facts) }
+  const wait = before && orElse(() => waitBefore(before, event, facts), undefined)
+  const described = orElse(() => describeEvent(event, timeline, facts), {
+    text: `${event.event}: what it says can't be shown. ${whyUnread}`,
+  })
+  return { at: event.at, event: event.event, ...(wait && { wait }), ...described }
+}
+
+const whyUnread = 'It is damaged, or a newer release wrote it.'
+
+const unexplained = ({ requestId, status }: Timeline) => ({
+  summary: `The message is ${status}. Its timeline has an event that can't be explained. ${whyUnread}`,
+  forCustomer: `Your message ${requestId} is ${status}.`,
+})
+
+/** What one record can't say hides nothing that the others say. */
+function orElse<Result>(explained: () => Result, instead: Result): Result {
+  try {
+    return explained()
+  } catch {
+    return instead
+  }
 }
