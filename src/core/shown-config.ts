@@ -11,6 +11,7 @@ const shownFields = new Set([
   'phoneNumberId',
   'port',
   'replyTo',
+  'requireTls',
   'returnPath',
   'secure',
   'statusCallback',

@@ -19,6 +19,8 @@ export interface ConnectorOptions {
 
 /** The error code of a refused address. */
 export const addressNotAllowed = 'ADDRESS_NOT_ALLOWED'
+/** The error code of a public address that may be called by https alone. */
+export const tlsNeeded = 'TLS_NEEDED'
 /** The error code of a refused port. */
 export const portNotAllowed = 'PORT_NOT_ALLOWED'
 
@@ -30,28 +32,36 @@ const longestConnectMs = 5000
  */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const { allowedPrivateNetworks: networks, requiresTls = false } = options
-  const tls = connectorTo((address) => isReachable(address, networks), options)
+  const refusalOf: RefusalOf = (addresses) =>
+    addresses.every((address) => isReachable(address, networks)) ? undefined : addressNotAllowed
+  const tls = connectorTo(refusalOf, options)
   if (!requiresTls) return tls
-  const plain = connectorTo((address) => isAllowedPrivate(address, networks), options)
+  const refusalInClear: RefusalOf = (addresses) =>
+    addresses.every((address) => isAllowedPrivate(address, networks)) ? undefined : tlsNeeded
+  const plain = connectorTo((addresses) => refusalOf(addresses) ?? refusalInClear(addresses), options)
   return (target, callback) => (target.protocol === 'http:' ? plain : tls)(target, callback)
 }
 
+/** The error code if one of a host's addresses may not be connected to. */
+type RefusalOf = (addresses: readonly string[]) => string | undefined
+
 function connectorTo(
-  isAllowed: (address: string) => boolean,
+  refusalOf: RefusalOf,
   {
     resolve = (hostname) => dns.lookup(hostname, { all: true }),
     connectMs = longestConnectMs,
     givenBy = 'operators',
   }: ConnectorOptions,
 ): buildConnector.connector {
-  const refusal = (code = addressNotAllowed) => Object.assign(new Error(code), { code })
+  const refusal = (code: string) => Object.assign(new Error(code), { code })
 
   const checkedAddresses = async (hostname: string) => {
     const addresses = await resolve(hostname)
     // With an empty list, Node.js would throw where it can't be caught.
     if (addresses.length === 0) throw refusal('ENOTFOUND')
     // A name with both public and private addresses is refused: it is a mistake or an attack.
-    if (!addresses.every(({ address }) => isAllowed(address))) throw refusal()
+    const code = refusalOf(addresses.map(({ address }) => address))
+    if (code) throw refusal(code)
     return addresses
   }
   // `all` is false only if the operator has switched off Node.js's choice among several addresses.
@@ -68,8 +78,8 @@ function connectorTo(
     if (givenBy === 'clients' && !isClientPort(target.port))
       return queueMicrotask(() => callback(refusal(portNotAllowed), null))
     // Node.js doesn't call `lookup` for an IP address.
-    if (isIP(target.hostname) !== 0 && !isAllowed(target.hostname))
-      return queueMicrotask(() => callback(refusal(), null))
+    const code = isIP(target.hostname) === 0 ? undefined : refusalOf([target.hostname])
+    if (code) return queueMicrotask(() => callback(refusal(code), null))
     connect(target, (...result) => {
       const [, socket] = result
       if (socket) passOverInterimAnswers(socket)

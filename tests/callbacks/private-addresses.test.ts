@@ -26,7 +26,13 @@ const request = { headers: {}, body: Buffer.from('{}') }
 /** Calls as workers call endpoints. */
 async function call(url: string, addresses: string[], allowedPrivateNetworks = loopback) {
   const resolve = async (): Promise<LookupAddress[]> => addresses.map((address) => ({ address, family: 4 }))
-  const client = createHttpClient({ allowedPrivateNetworks, requiresTls: true, resolve, connectMs: 500 })
+  const client = createHttpClient({
+    allowedPrivateNetworks,
+    givenBy: 'clients',
+    requiresTls: true,
+    resolve,
+    connectMs: 500,
+  })
   const result = await client.post({ ...request, url }, AbortSignal.timeout(2000))
   await client.close()
   return result
@@ -49,6 +55,22 @@ test.each([
   })
   expect(connections).toBe(before)
 })
+
+test.each([
+  ['a public address', 'http://93.184.216.34', []],
+  ['a private one', 'http://10.0.0.1', []],
+  ['a name of a public one', 'http://example.com', ['93.184.216.34']],
+  ['a name of a private one', 'http://example.com', ['10.0.0.1']],
+  ['a name of none', 'http://example.com', []],
+])(
+  'the reason says that %s needs https, and nothing else of what the name leads to',
+  async (_, origin, addresses) => {
+    expect(await call(`${origin}:${port}/`, addresses)).toMatchObject({
+      reason:
+        'http is for networks that the operator allows; use https, at a public address that can be found',
+    })
+  },
+)
 
 test.each([
   ['an address', 'http://127.0.0.1', []],

@@ -47,6 +47,7 @@ const writtenHosts = [
 
 /** What the names of these tests mean, one answer after the other, the last one for ever; others are looked up. */
 const named: Record<string, string[][]> = {
+  'public.test': [['93.184.216.34']],
   'private.test': [['127.0.0.1']],
   'both.test': [['192.0.9.1', '127.0.0.1']],
   'both-ways.test': [['2606:4700::1', '10.0.0.1']],
@@ -143,7 +144,12 @@ async function sendThrough(provider: ProviderName, config: object, by = service,
 }
 
 /** Has a text sent through a channel whose provider must not be called, and waits until the channel is held. */
-async function heldThrough(provider: ProviderName, config: object, message?: object): Promise<void> {
+async function heldThrough(
+  provider: ProviderName,
+  config: object,
+  message?: object,
+  reason = /the address is not public.*ALLOWED_PRIVATE_NETWORKS/,
+): Promise<void> {
   const { accountId, apiKey } = account
   const channelId = await buildProviderChannel(service, accountId, provider, config)
   const body = {
@@ -156,13 +162,11 @@ async function heldThrough(provider: ProviderName, config: object, message?: obj
     return found.events.some(({ event }) => event === 'channel_held') && found
   })
   expect(timeline).toMatchObject({ status: 'queued', attempts: 0 })
-  expect(reasonsOf(timeline)).toEqual([
-    expect.stringMatching(/the address is not public.*ALLOWED_PRIVATE_NETWORKS/),
-  ])
+  expect(reasonsOf(timeline)).toEqual([expect.stringMatching(reason)])
   const channel = (await listChannels(service.runtime.db, accountId)).find(
     (one) => one.channelId === channelId,
   )
-  expect(channel).toMatchObject({ heldReason: expect.stringMatching(/the address is not public/) })
+  expect(channel).toMatchObject({ heldReason: expect.stringMatching(reason) })
 }
 
 const reasonsOf = ({ events }: Timeline) =>
@@ -237,6 +241,14 @@ describe('the url of a webhook', () => {
     'is not called at an address that is not public, and its channel is held: %s',
     async (host) => {
       await heldThrough('webhook', configTo(urlTo(host)))
+      expect(connectedTo()).toEqual([])
+    },
+  )
+
+  test.each(['http://93.184.216.34/', 'http://public.test/'])(
+    'that was stored by a former release is not called by http at a public address, and its channel is held: %s',
+    async (url) => {
+      await heldThrough('webhook', configTo(url), undefined, /plain text; use https/)
       expect(connectedTo()).toEqual([])
     },
   )

@@ -2,6 +2,7 @@ import {
   addressNotAllowed,
   type ConnectorOptions,
   portNotAllowed,
+  tlsNeeded,
 } from '../../src/platform/guarded-connector.ts'
 import { protocolSwitched } from '../../src/platform/interim-answers.ts'
 
@@ -10,6 +11,8 @@ export const maxAnswerBytes = 64 * 1024
 
 const reasons: Record<string, string> = {
   [addressNotAllowed]: 'the address is not public (an operator may allow it: ALLOWED_PRIVATE_NETWORKS)',
+  [tlsNeeded]:
+    'http would cross the internet in plain text; use https (an operator may allow http: ALLOWED_PRIVATE_NETWORKS)',
   [portNotAllowed]: 'the port is not 80, 443 or one from 1024 on',
   ENOTFOUND: 'the host name does not exist',
   EAI_AGAIN: 'the host name could not be looked up',
@@ -27,16 +30,24 @@ const reasons: Record<string, string> = {
 const isNoTls = /^(EPROTO|ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|UNABLE_TO_|DEPTH_ZERO_)/
 
 /** Alike for a client, who could otherwise learn which names the operator's network knows. */
-const hiddenFromClients = [addressNotAllowed, 'ENOTFOUND', 'EAI_AGAIN']
+const hiddenFromClients = [addressNotAllowed, tlsNeeded, 'ENOTFOUND', 'EAI_AGAIN']
 const noPublicAddress = 'the address is not public, or cannot be found'
+const noAddressForHttp =
+  'http is for networks that the operator allows; use https, at a public address that can be found'
+
+export interface FailureOptions extends Pick<ConnectorOptions, 'givenBy'> {
+  /** Whether the call was by http, where http is for allowed networks only. */
+  isInClear?: boolean
+}
 
 /** The reason of a failed call. It never contains the URL or text of the server. */
 export function describeFailure(
   error: Error & { code?: string },
-  { givenBy = 'operators' }: Pick<ConnectorOptions, 'givenBy'> = {},
+  { givenBy = 'operators', isInClear = false }: FailureOptions = {},
 ): string {
   const { name, code = name } = error
-  if (givenBy === 'clients' && hiddenFromClients.includes(code)) return noPublicAddress
+  if (givenBy === 'clients' && hiddenFromClients.includes(code))
+    return isInClear ? noAddressForHttp : noPublicAddress
   const reason = reasons[code] ?? reasons[name]
   if (reason) return reason
   if (isNoTls.test(code)) return `no TLS connection (${code})`

@@ -4,6 +4,7 @@ import {
   addressNotAllowed,
   type ConnectorOptions,
   guardedConnector,
+  tlsNeeded,
 } from '../../src/platform/guarded-connector.ts'
 import { version } from '../../src/platform/version.ts'
 import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
@@ -82,7 +83,7 @@ export const userAgent = `outbound-messaging-api/${version}`
  * number. It follows no redirects, and connects only to allowed addresses.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { nowMs = Date.now, maxConnections = null, givenBy = 'operators' } = options
+  const { nowMs = Date.now, maxConnections = null, givenBy = 'operators', requiresTls = false } = options
   const agent = new Agent({
     connect: guardedConnector(options),
     // undici opens another one for a call that begins in the moment in which a connection becomes free.
@@ -96,7 +97,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     bodyTimeout: 0,
   })
   return {
-    post: (request, signal, moved = () => {}) => exchange(agent, request, signal, { moved, nowMs, givenBy }),
+    post: (request, signal, moved = () => {}) =>
+      exchange(agent, request, signal, { moved, nowMs, givenBy, requiresTls }),
     connections() {
       const origins = Object.values(agent.stats).map(({ running, connected }) => ({
         inUse: running,
@@ -118,6 +120,7 @@ interface Watch {
   moved: Moved
   nowMs: () => number
   givenBy: NonNullable<HttpClientOptions['givenBy']>
+  requiresTls: boolean
 }
 
 /**
@@ -126,7 +129,7 @@ interface Watch {
  * after it may have been. (The socket's `bytesWritten` is no better: it also counts bytes that the kernel refused.)
  */
 function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, watch: Watch) {
-  const { moved, nowMs, givenBy } = watch
+  const { moved, nowMs, givenBy, requiresTls } = watch
   const url = new URL(request.url)
   return new Promise<HttpResult>((resolve) => {
     let call: Dispatcher.DispatchController | undefined
@@ -178,7 +181,9 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, watch
           answer(true)
         },
         onResponseError(_controller, error: Error & { code?: string }) {
-          fail(describeFailure(error, { givenBy }), error.code === addressNotAllowed)
+          const isInClear = requiresTls && url.protocol === 'http:'
+          const isNotAllowed = error.code === addressNotAllowed || error.code === tlsNeeded
+          fail(describeFailure(error, { givenBy, isInClear }), isNotAllowed)
         },
       },
     )

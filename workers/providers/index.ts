@@ -10,6 +10,7 @@ import type { Provider } from './provider.ts'
 import { resend } from './resend.ts'
 import { sandbox } from './sandbox.ts'
 import { smtp } from './smtp.ts'
+import { openSmtpConnections } from './smtp-connections.ts'
 import { traceHttp } from './trace-http.ts'
 import { twilio } from './twilio.ts'
 import { vonage } from './vonage.ts'
@@ -35,7 +36,8 @@ export function openProviders(
   const nowMs = () => clock.nowMs()
   const allowedPrivateNetworks = settings.ALLOWED_PRIVATE_NETWORKS
   const maxConnections = settings.WORKER_CONCURRENCY
-  const http = traceHttp(createHttpClient({ allowedPrivateNetworks, nowMs, maxConnections }))
+  const calling = { allowedPrivateNetworks, requiresTls: true, nowMs, maxConnections }
+  const http = traceHttp(createHttpClient(calling))
   const media = createMediaFetcher({ allowedPrivateNetworks: settings.CLIENT_PRIVATE_NETWORKS })
   metrics.beforeScrape.push(() => {
     const { inUse, idle, toOneOrigin } = http.connections()
@@ -47,7 +49,7 @@ export function openProviders(
   const providers: Providers = {
     resend: resend(http),
     sandbox: sandbox(db, receiptRecorder(runtime)),
-    smtp: smtp(media),
+    smtp: smtp(media, {}, openSmtpConnections(), allowedPrivateNetworks),
     twilio: twilio(http, linkTo, receiptLinks(settings)),
     vonage: vonage(http, linkTo, nowMs),
     webhook: webhook(http, nowMs),

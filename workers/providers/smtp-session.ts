@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { domainOf, parseMailbox } from '../../src/core/mailbox.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
-import { isLoopback } from '../../src/core/public-address.ts'
+import { isAllowedPrivate, isLoopback, type Network } from '../../src/core/public-address.ts'
 import { leave, type OpenConnection, type SmtpConnections } from './smtp-connections.ts'
 import type { Mail } from './smtp-mail.ts'
 import type { Moved } from './time-limit.ts'
@@ -29,6 +29,8 @@ export interface Session {
   /** Further TLS options, such as additional trusted CAs. */
   tls: ConnectionOptions
   connections: SmtpConnections
+  /** Where mails may go in clear, if the config doesn't say. */
+  allowedPrivateNetworks: readonly Network[]
 }
 
 /**
@@ -104,7 +106,12 @@ function sendOver(
     if (open.mails > 0) return send()
     connection.on('error', (error) => open.watcher.onError(error))
     connection.on('end', () => open.watcher.onEnd())
-    connection.connect((error) => (error ? fail(error) : logIn(connection, config, fail, send)))
+    connection.connect((error) => {
+      if (error) return fail(error)
+      const reason = clearTextIssue(connection, session)
+      if (reason !== undefined) return end({ kind: 'no_tls', reason })
+      logIn(connection, config, fail, send)
+    })
   })
 }
 
@@ -116,6 +123,23 @@ function reportsOn({ envelopeId }: Mail): { dsn?: SMTPConnection.DSNOptions } {
 
 /** How far a session came: `recipient` from the first command of the envelope on, `content` from the first byte of it on. */
 type Reached = 'connection' | 'recipient' | 'content'
+
+/**
+ * Why nothing may be said over a connection without TLS: somebody in between may have left STARTTLS out of the server's answer.
+ * It is asked of the connection, since a name may lead to any address.
+ */
+function clearTextIssue(connection: SMTPConnection, session: Session): string | undefined {
+  const { config, allowedPrivateNetworks } = session
+  const isLocal = isLoopback(config.host)
+  if (connection.secure) return undefined
+  if (config.user !== undefined && !isLocal)
+    return 'the server offers no TLS, and a login is never sent without; let it offer STARTTLS'
+  const address = connection._socket ? connection._socket.remoteAddress : undefined
+  const isInside = isLocal || (address !== undefined && isAllowedPrivate(address, allowedPrivateNetworks))
+  return (config.requireTls ?? !isInside)
+    ? 'the server offers no TLS; let it offer STARTTLS, or set requireTls to false in the config to send in clear'
+    : undefined
+}
 
 function logIn(
   connection: SMTPConnection,
@@ -153,7 +177,7 @@ function drop({ connection }: OpenConnection): void {
 
 const maxReplyBytes = 8 * 1024
 
-function optionsOf({ host, port, secure, user, from, name }: SmtpConfig, tls: ConnectionOptions) {
+function optionsOf({ host, port, secure, from, name }: SmtpConfig, tls: ConnectionOptions) {
   const isLocal = isLoopback(host)
   return {
     host,
@@ -161,8 +185,6 @@ function optionsOf({ host, port, secure, user, from, name }: SmtpConfig, tls: Co
     secure,
     // A machine without a domain would greet as [127.0.0.1], which large relays refuse.
     name: name ?? domainOf(parseMailbox(from)?.address ?? ''),
-    // Credentials are never sent unencrypted, except within this machine.
-    requireTLS: !secure && user !== undefined && !isLocal,
     // Some servers require STARTTLS even from this machine, where certificates are seldom valid.
     tls: isLocal ? { ...tls, rejectUnauthorized: false } : tls,
     maxResponseSize: maxReplyBytes,

@@ -5,6 +5,7 @@ import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { hardBounceOf } from '../../src/core/providers/smtp-hard-bounces.ts'
 import { meaningInWords } from '../../src/core/providers/smtp-recipient-words.ts'
 import { senderReplyOf } from '../../src/core/providers/smtp-sender-replies.ts'
+import type { Network } from '../../src/core/public-address.ts'
 import { distinctTexts, reasonOf } from './distinct-texts.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
 import type { Delivery, Provider } from './provider.ts'
@@ -19,11 +20,13 @@ import { type SmtpResult, type Step, sendMail } from './smtp-session.ts'
  * @param media fetches attachments given by a link.
  * @param tls further TLS options, such as additional trusted CAs.
  * @param connections keeps those that may bring further mails.
+ * @param allowedPrivateNetworks networks to whose servers mails may go in clear.
  */
 export function smtp(
   media: MediaFetcher,
   tls: ConnectionOptions = {},
   connections = openSmtpConnections(),
+  allowedPrivateNetworks: readonly Network[] = [],
 ): Provider<SmtpConfig> {
   return {
     media,
@@ -31,7 +34,8 @@ export function smtp(
     async send(delivery, signal, moved): Promise<Outcome> {
       const mail = composed(delivery)
       if ('outcome' in mail) return mail
-      const result = await sendMail(mail, { config: delivery.config, tls, connections }, signal, moved)
+      const session = { config: delivery.config, tls, connections, allowedPrivateNetworks }
+      const result = await sendMail(mail, session, signal, moved)
       return outcomeOf(result, mail.messageId, delivery.config)
     },
   }

@@ -47,6 +47,8 @@ const config = z
     host,
     port: optional(port),
     secure: optional(z.boolean()).transform((value) => value ?? false),
+    /** Default: true, unless the server is on this machine or in an allowed network (workers/providers/smtp-session.ts). */
+    requireTls: optional(z.boolean()),
     user: optional(singleLine(1, maxFieldLength)),
     pass: optional(singleLine(1, 4096)),
     from: mailbox,

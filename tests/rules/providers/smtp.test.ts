@@ -5,12 +5,13 @@ import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault } from '../../../src/core/outcome.ts'
 import { smtp as rules, type SmtpConfig } from '../../../src/core/providers/smtp.ts'
-import { parseNetwork } from '../../../src/core/public-address.ts'
+import { type Network, parseNetwork } from '../../../src/core/public-address.ts'
 import type { MailPart } from '../../../src/dev/emulators/mail-part.ts'
 import { openSmtpEmulator, type SmtpAnswer, type SmtpEmulator } from '../../../src/dev/emulators/smtp.ts'
 import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
 import type { Delivery } from '../../../workers/providers/provider.ts'
 import { smtp } from '../../../workers/providers/smtp.ts'
+import { openSmtpConnections } from '../../../workers/providers/smtp-connections.ts'
 import { composeMail } from '../../../workers/providers/smtp-mail.ts'
 import { linkedMediaFetcher } from '../../../workers/sends/dispatch/fetch-media.ts'
 import { openMediaMemory } from '../../../workers/sends/dispatch/media-memory.ts'
@@ -116,7 +117,13 @@ interface Attempt extends Partial<Delivery<unknown>> {
   config?: Partial<SmtpConfig>
 }
 
-async function send(parts: Attempt = {}, answers: SmtpAnswer[] = [], withinMs = 100_000, tls = {}) {
+async function send(
+  parts: Attempt = {},
+  answers: SmtpAnswer[] = [],
+  withinMs = 100_000,
+  tls = {},
+  networks: Network[] = [],
+) {
   emulator.answerNext(...answers)
   const before = emulator.calls.length
   const config = { ...rules.config.parse(emulator.config), ...parts.config }
@@ -125,7 +132,8 @@ async function send(parts: Attempt = {}, answers: SmtpAnswer[] = [], withinMs = 
     const dispatched = await fetchedFor(delivery, withinMs)
     if ('outcome' in dispatched) return { outcome: dispatched }
     const mail = dispatched as Delivery<SmtpConfig>
-    return { outcome: await smtp(media, tls).send(mail, AbortSignal.timeout(withinMs)) }
+    const provider = smtp(media, tls, openSmtpConnections(), networks)
+    return { outcome: await provider.send(mail, AbortSignal.timeout(withinMs)) }
   })
   return { ...sent, delivery, calls: emulator.calls.slice(before) }
 }
@@ -819,17 +827,79 @@ describe('TLS', () => {
     await new Promise<void>((resolve) => demanding.close(resolve))
   })
 
-  test('without credentials TLS is used where it is offered, and not required where it is not', async () => {
-    for (const [options, isSecure] of [
-      [{ key, cert }, true],
-      [{}, false],
-    ] as const) {
-      const far = await openSmtpEmulator({ ...options, authOptional: true })
-      const config = { host: away, port: far.config.port, user: undefined, pass: undefined }
-      expect((await send({ config }, [], 5000, trusted)).outcome.outcome).toBe('sent')
-      expect(far.calls).toMatchObject([{ isSecure, isTaken: true, user: undefined }])
+  describe('without a login', () => {
+    const noLogin = { user: undefined, pass: undefined }
+    const inside = [parseNetwork('127.0.0.0/8')]
+    const sendTo = (
+      { config: { port } }: SmtpEmulator,
+      more: Partial<SmtpConfig> = {},
+      networks?: Network[],
+    ) => send({ config: { host: away, port, ...noLogin, ...more } }, [], 5000, trusted, networks)
+
+    test.each<[string, Partial<SmtpConfig>]>([
+      ['by default, as in a config of a former release', {}],
+      ['with requireTls', { requireTls: true }],
+    ])('a server from whose answer STARTTLS was stripped gets nothing: %s', async (_, more) => {
+      const stripped = await openSmtpEmulator({ authOptional: true })
+      const { outcome } = await sendTo(stripped, more)
+      expect(outcome).toEqual({
+        outcome: 'channel_refused',
+        fault: 'sender',
+        reason: expect.stringMatching(/^the server offers no TLS; .* set requireTls to false in the config/),
+      })
+      expect(stripped.calls).toMatchObject([{ isTaken: false, to: [] }])
+      expect(stripped.calls[0]?.from).toBeUndefined()
+      await stripped.stop()
+    })
+
+    test('a server that refuses EHLO, and so offers no STARTTLS, gets nothing', async () => {
+      const old = await openSmtpEmulator({ authOptional: true })
+      old.answerNext({ at: 'EHLO', reply: '502 Not implemented' })
+      const { outcome } = await sendTo(old)
+      expect(outcome).toMatchObject({
+        outcome: 'channel_refused',
+        reason: expect.stringMatching(/requireTls/),
+      })
+      expect(old.calls[0]?.from).toBeUndefined()
+      await old.stop()
+    })
+
+    test.each<[string, Partial<SmtpConfig>, Network[]]>([
+      ['with requireTls false', { requireTls: false }, []],
+      ['in an allowed network', {}, inside],
+      ['on this machine', { host: '127.0.0.1' }, []],
+    ])('a server without TLS gets the mail in clear: %s', async (_, more, networks) => {
+      const plain = await openSmtpEmulator({ authOptional: true })
+      expect((await sendTo(plain, more, networks)).outcome.outcome).toBe('sent')
+      expect(plain.calls).toMatchObject([{ isSecure: false, isTaken: true, user: undefined }])
+      await plain.stop()
+    })
+
+    test.each<[string, Partial<SmtpConfig>, Network[]]>([
+      ['in an allowed network', { requireTls: true }, inside],
+      ['on this machine', { requireTls: true, host: '127.0.0.1' }, []],
+    ])('requireTls holds also for a server %s', async (_, more, networks) => {
+      const plain = await openSmtpEmulator({ authOptional: true })
+      expect((await sendTo(plain, more, networks)).outcome.outcome).toBe('channel_refused')
+      expect(plain.calls[0]?.from).toBeUndefined()
+      await plain.stop()
+    })
+
+    test('TLS is used where it is offered, whatever requireTls says', async () => {
+      const far = await openSmtpEmulator({ key, cert, authOptional: true })
+      for (const more of [{}, { requireTls: false }])
+        expect((await sendTo(far, more, inside)).outcome.outcome).toBe('sent')
+      expect(far.calls.map(({ isSecure }) => isSecure)).toEqual([true, true])
       await far.stop()
-    }
+    })
+  })
+
+  test('a login is not sent without TLS, though requireTls is false or the network is allowed', async () => {
+    const config = { host: away, port: emulator.config.port, requireTls: false }
+    const { outcome, calls } = await send({ config }, [], 5000, {}, [parseNetwork('127.0.0.0/8')])
+    const reason = expect.stringMatching(/^the server offers no TLS, and a login is never sent without/)
+    expect(outcome).toMatchObject({ outcome: 'channel_refused', reason })
+    expect(calls).toMatchObject([{ user: undefined, from: undefined }])
   })
 
   test('STARTTLS that is refused for a while is tried later', async () => {
