@@ -21,6 +21,7 @@ import { docsRoutes } from './docs/routes.ts'
 import { endpointRoutes } from './endpoints/index.ts'
 import { answerError, answerNotReady, routeNotFound, wrongMethod } from './errors.ts'
 import { index } from './index-route.ts'
+import { keyLimiter } from './key-limit.ts'
 import { cancelMessage } from './messages/cancel-message.ts'
 import { cancelMessages } from './messages/cancel-messages.ts'
 import { getMedia } from './messages/get-media.ts'
@@ -48,12 +49,14 @@ export function createApp(
   const receipts = receiveReceipt(runtime, timeouts)
   const body = bodySteps(runtime.settings, timeouts)
   const steps = sendSteps(runtime)
+  const { limitReads, countRefused } = keyLimiter(runtime)
   const send = sendMessage(authenticate, body, steps)
   const account = {
     authenticate,
     withConnection: connectionShare(runtime),
     bodies: smallBodies(runtime.settings, timeouts),
     limiter: steps.limiter,
+    limitReads,
     rowOf: auditRows(runtime),
   }
   const channels = channelRoutes(runtime, account)
@@ -68,7 +71,7 @@ export function createApp(
   app.post('/v1/messages/batch', ...sendBatch(authenticate, body, steps))
   app.post('/v1/messages/cancel', ...cancelMessages(runtime, account))
   app.get('/v1/messages', ...listMessages(runtime, account))
-  app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
+  app.get('/v1/messages/:requestId', ...getMessage(runtime, account))
   app.patch('/v1/messages/:requestId', ...moveMessage(runtime, account, steps))
   app.post('/v1/messages/:requestId/cancel', ...cancelMessage(runtime, authenticate, body))
   addAccountRoutes(app, { channels, endpoints, suppressions })
@@ -95,7 +98,7 @@ export function createApp(
     }),
   )
   app.notFound((c) => answerError(c, routeNotFound(), log))
-  app.onError((error, c) => answerError(c, error, log))
+  app.onError(async (error, c) => answerError(c, await countRefused(c, error), log))
   return app
 }
 

@@ -22,6 +22,8 @@ export interface RequestState {
   request: SendRequest
   /** Set by `validate` for a batch. */
   requests: SendRequest[]
+  /** Set by `limitReads`: a request counts once. */
+  isCountedForKey: boolean
   /** Why the request was refused, without text of the client; set with every error. */
   refusal: string
 }

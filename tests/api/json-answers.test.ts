@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { expect, onTestFinished, test } from 'vitest'
+import pg from 'pg'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { newId } from '../../src/core/new-id.ts'
 import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { serviceOfFile, startTestService } from '../support/service.ts'
@@ -38,4 +39,18 @@ test('a receipt for a random channel is refused without PostgreSQL, since no cha
   expect(await statusOf(randomUUID(), 'GET')).toBe(404)
   expect(await statusOf(randomUUID(), 'POST')).toBe(404)
   expect(await statusOf(newId(), 'POST')).toBe(503)
+})
+
+test('a receipt for a made-up id of a channel costs one statement, and no transaction', async () => {
+  const query = vi.spyOn(pg.Client.prototype, 'query')
+  onTestFinished(() => query.mockRestore())
+  const answer = await fetch(`${service.url}/receipts/${newId()}`, { method: 'POST', body: '{}' })
+  expect(answer.status).toBe(404)
+  const asked = query.mock.calls.map(
+    ([asked]: unknown[]) => asked as string | { name?: string; text: string },
+  )
+  const names = asked.flatMap((one) => (typeof one === 'string' ? [] : [one.name]))
+  expect(names.filter((name) => name === 'receiving_channels')).toHaveLength(1)
+  const texts = asked.map((one) => (typeof one === 'string' ? one : one.text))
+  expect(texts.filter((text) => /^\s*(begin|start)/i.test(text))).toEqual([])
 })

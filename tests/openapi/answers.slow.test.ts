@@ -254,6 +254,13 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     await faulty()
     return await faulty()
   },
+  tooManyByKey: async (template, method) => {
+    const { apiKey } = await buildKey(service, account.accountId, { permissions: [] })
+    const path = template.replace(/\{\w+\}/, absentId)
+    const refused = () => ask(narrow, method, path, { headers: bearer(apiKey) })
+    for (let n = 0; n < 10; n++) expect((await refused()).status).toBe(403)
+    return await refused()
+  },
   unavailable: async (template, method) => {
     const expiresAt = new Date(Date.now() + 60_000)
     const link = mintMediaLink(publicBaseUrl, absentId, expiresAt, service.runtime.settings.CREDENTIALS_KEY)

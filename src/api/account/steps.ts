@@ -5,6 +5,7 @@ import type { Needs } from '../../runtime.ts'
 import type { SmallBodies } from '../body/small-body.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
+import type { KeyLimiter } from '../key-limit.ts'
 import type { SendSteps } from '../send/steps.ts'
 import type { ConnectionShare } from './connection-share.ts'
 
@@ -13,8 +14,10 @@ export interface AccountSteps {
   authenticate: MiddlewareHandler<ApiEnv>
   withConnection: ConnectionShare
   bodies: SmallBodies
-  /** The sends' own: each request of these routes counts as a send. */
+  /** The sends' own: each request of the routes of channels, endpoints and suppressions counts as a send. */
   limiter: SendSteps['limiter']
+  /** For reads that don't count as sends. */
+  limitReads: KeyLimiter['limitReads']
   /** What the audit records of a change by a route. */
   rowOf: RowOf
 }

@@ -1,18 +1,18 @@
-import type { MiddlewareHandler } from 'hono'
 import { findSend } from '../../../db/sends/sends.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { buildTimeline } from '../../core/timeline.ts'
 import type { Needs } from '../../runtime.ts'
+import type { AccountSteps } from '../account/steps.ts'
 import { answerJson } from '../answer.ts'
 import { authorize } from '../authenticate.ts'
-import { type ApiEnv, factory } from '../context.ts'
+import { factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 export const messageNotFound = () => new ApiError(404, 'Message not found')
 
 /** Answers with a send's state and timeline, for the owning account (docs/reference/timeline.md#timeline). */
-export function getMessage({ db }: Needs<'db'>, authenticate: MiddlewareHandler<ApiEnv>) {
-  return factory.createHandlers(authenticate, authorize('messages:read'), async (c) => {
+export function getMessage({ db }: Needs<'db'>, { authenticate, limitReads }: AccountSteps) {
+  return factory.createHandlers(authenticate, authorize('messages:read'), limitReads, async (c) => {
     const { caller, deadline } = c.var
     const requestId = c.req.param('requestId') ?? ''
     const found = canBeRecordId(requestId)

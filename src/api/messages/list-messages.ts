@@ -8,8 +8,11 @@ import { authorize } from '../authenticate.ts'
 import { factory } from '../context.ts'
 
 /** Lists the account's sends, newest first (docs/reference/api.md#list). */
-export function listMessages({ db }: Needs<'db'>, { authenticate, withConnection }: AccountSteps) {
-  return factory.createHandlers(authenticate, authorize('messages:read'), async (c) => {
+export function listMessages(
+  { db }: Needs<'db'>,
+  { authenticate, withConnection, limitReads }: AccountSteps,
+) {
+  return factory.createHandlers(authenticate, authorize('messages:read'), limitReads, async (c) => {
     const query = queryOf(c, readListQuery)
     const { caller, deadline, requestId } = c.var
     const { sends, next } = await withConnection({ caller, deadline }, () =>

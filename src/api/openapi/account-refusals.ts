@@ -15,20 +15,14 @@ import { channelNotFound } from '../send/find-own-channel.ts'
 import { tooManyRequests } from '../send/rate-limit.ts'
 import { suppressionNotFound } from '../suppressions/manage-suppressions.ts'
 import { exampleIds } from './examples.ts'
-import type { PathSettings } from './operation.ts'
-import { type Refusals, refusalsOfAny, withKey } from './refusals.ts'
-
-type LimitSettings = Pick<PathSettings, 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>
+import { type LimitSettings, type Refusals, rateLimitOf, refusalsOfAny, withKey } from './refusals.ts'
 
 /** Any route of an account's own things may answer these. */
-const ofAccount = (
-  permissions: Permission[],
-  { RATE_LIMIT_POINTS: points, RATE_LIMIT_WINDOW_SECONDS: seconds }: LimitSettings,
-): Refusals => ({
-  ...withKey(...permissions),
+const ofAccount = (permissions: Permission[], settings: LimitSettings): Refusals => ({
+  ...withKey(settings, ...permissions),
   tooManyRequests: {
     summary: 'The rate limit of the account is exceeded',
-    error: tooManyRequests({ points, seconds }, { resetSeconds: 42 }),
+    error: tooManyRequests(rateLimitOf(settings), { resetSeconds: 42 }),
   },
 })
 

@@ -114,14 +114,14 @@ const schemas: Record<Exclude<keyof typeof listParameters, 'limit' | 'after'>, J
   acceptedTo: time,
 }
 
-export function list(): Operation {
+export function list(settings: PathSettings): Operation {
   const { events: _, ...summary } = exampleTimeline
   return {
     operationId: 'listMessages',
     tags: ['Messages'],
     summary: 'List the sends of the account, newest first',
     description:
-      "By the time of their accept, scheduled ones too. A page may have fewer than `limit` sends, or none, since it looks at no more than 100,000: go on until `next` is null. Each send that is there from the first page to the last is on exactly one. Reading doesn't count for the rate limit.",
+      "By the time of their accept, scheduled ones too. A page may have fewer than `limit` sends, or none, since it looks at no more than 100,000: go on until `next` is null. Each send that is there from the first page to the last is on exactly one. Reading doesn't count for the account's rate limit, but for the limit of the key.",
     security: [{ apiKey: ['messages:read'] }],
     parameters: inQuery(listParameters, schemas),
     responses: {
@@ -130,7 +130,7 @@ export function list(): Operation {
         messages: [summary],
         next: 'AAZg-x3_W1MBof3jBLBwnr7AuUDMevPA',
       }),
-      ...refused(refusalsOfList()),
+      ...refused(refusalsOfList(settings)),
     },
   }
 }

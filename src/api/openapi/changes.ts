@@ -2,7 +2,7 @@ import { maxCanceled } from '../../../db/sends/cancel-sets.ts'
 import { cancelRequest, moveRequest } from '../../core/change-requests.ts'
 import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
 import { inputSchema, type JsonSchema, ref } from './json-schema.ts'
-import { inPath, type Operation } from './operation.ts'
+import { inPath, type Operation, type PathSettings } from './operation.ts'
 import { refusalsOfCancel, refusalsOfCancelMany, refusalsOfMove } from './refusals.ts'
 import { answer, refused } from './responses.ts'
 
@@ -49,7 +49,7 @@ export function changeSchemas(): Record<string, JsonSchema> {
   }
 }
 
-export const cancel: Operation = {
+export const cancel = (settings: PathSettings): Operation => ({
   operationId: 'cancelMessage',
   tags: ['Messages'],
   summary: 'Cancel a send that waits',
@@ -62,11 +62,11 @@ export const cancel: Operation = {
       requestId: exampleIds.requestId,
       status: 'canceled',
     }),
-    ...refused(refusalsOfCancel()),
+    ...refused(refusalsOfCancel(settings)),
   },
-}
+})
 
-export function cancelMany(): Operation {
+export function cancelMany(settings: PathSettings): Operation {
   const { reference } = exampleBodies.later.value
   const { requestId, flowId } = exampleIds
   return {
@@ -95,12 +95,12 @@ export function cancelMany(): Operation {
         tooLate: 2,
         next: null,
       }),
-      ...refused(refusalsOfCancelMany()),
+      ...refused(refusalsOfCancelMany(settings)),
     },
   }
 }
 
-export function move(): Operation {
+export function move(settings: PathSettings): Operation {
   const { sendAt, reference } = exampleBodies.later.value
   const { events: _, ...summary } = exampleTimeline
   const moved = {
@@ -132,7 +132,7 @@ export function move(): Operation {
     },
     responses: {
       200: answer('It waits for the new time.', 'SendSummary', moved),
-      ...refused(refusalsOfMove()),
+      ...refused(refusalsOfMove(settings)),
     },
   }
 }

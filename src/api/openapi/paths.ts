@@ -27,12 +27,12 @@ export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post' | 'pat
 /** Each route of the API (src/api/app.ts), with all its answers. */
 export function paths(settings: PathSettings): Paths {
   return {
-    '/v1/messages': { post: send('channelInBody', settings), get: list() },
+    '/v1/messages': { post: send('channelInBody', settings), get: list(settings) },
     '/v1/messages/batch': { post: batch(settings) },
     '/v1/channels/{channelId}/messages': { post: send('channelInPath', settings) },
-    '/v1/messages/cancel': { post: cancelMany() },
-    '/v1/messages/{requestId}': { get: read, patch: move() },
-    '/v1/messages/{requestId}/cancel': { post: cancel },
+    '/v1/messages/cancel': { post: cancelMany(settings) },
+    '/v1/messages/{requestId}': { get: read(settings), patch: move(settings) },
+    '/v1/messages/{requestId}/cancel': { post: cancel(settings) },
     ...channelPaths(settings),
     ...endpointPaths(settings),
     ...suppressionPaths(settings),
@@ -88,19 +88,19 @@ function send(endpoint: 'channelInBody' | 'channelInPath', settings: PathSetting
   }
 }
 
-const read: Operation = {
+const read = (settings: PathSettings): Operation => ({
   operationId: 'getMessage',
   tags: ['Messages'],
   summary: "Read a send's state and timeline",
   description:
-    "The send's state and its timeline. `sent` means accepted by the provider, not delivered to the contact. Reading doesn't count for the rate limit.",
+    "The send's state and its timeline. `sent` means accepted by the provider, not delivered to the contact. Reading doesn't count for the account's rate limit, but for the limit of the key.",
   security: [{ apiKey: ['messages:read'] }],
   parameters: [inPath('requestId', "The `requestId` of the send's 202.", exampleIds.requestId)],
   responses: {
     200: answer('The send and its timeline.', 'Timeline', exampleTimeline),
-    ...refused(refusalsOfRead()),
+    ...refused(refusalsOfRead(settings)),
   },
-}
+})
 
 const receipts: Operation = {
   operationId: 'receive',

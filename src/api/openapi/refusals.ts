@@ -22,6 +22,7 @@ import {
   unavailable,
   wrongMethod,
 } from '../errors.ts'
+import { limitOfKey, tooManyByKey } from '../key-limit.ts'
 import { notCancelable, wantsNoBody } from '../messages/cancel-message.ts'
 import { mediaNotFound } from '../messages/get-media.ts'
 import { messageNotFound } from '../messages/get-message.ts'
@@ -52,22 +53,33 @@ export function refusalsOfAny(...methods: string[]): Refusals {
   }
 }
 
+export type LimitSettings = Pick<Settings, 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>
+
+export const rateLimitOf = ({
+  RATE_LIMIT_POINTS: points,
+  RATE_LIMIT_WINDOW_SECONDS: seconds,
+}: LimitSettings) => ({ points, seconds })
+
 /** Any route with an API key may answer these. */
-export const withKey = (...permissions: Permission[]): Refusals => ({
+export const withKey = (settings: LimitSettings, ...permissions: Permission[]): Refusals => ({
   unauthorized: { summary: 'No valid API key', error: unauthorized() },
   forbidden: { summary: 'The key lacks the permission', error: forbidden(...permissions) },
   tooManyFaultyKeys: { summary: 'Too many invalid keys from this address', error: tooManyFaultyKeys(42) },
+  tooManyByKey: {
+    summary: 'Too many reads and refused requests with this key',
+    error: tooManyByKey(limitOfKey(rateLimitOf(settings)), { resetSeconds: 42 }),
+  },
   unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable() },
 })
 
 /** The error answers to a send, on one of the two endpoints. */
 export function refusalsOfSend(
   endpoint: 'channelInBody' | 'channelInPath',
-  settings: Pick<Settings, 'MAX_BODY_BYTES' | 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
+  settings: LimitSettings & Pick<Settings, 'MAX_BODY_BYTES'>,
 ): Refusals {
-  const limit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
+  const limit = rateLimitOf(settings)
   return {
-    ...withKey('messages:send'),
+    ...withKey(settings, 'messages:send'),
     missing: { summary: 'Fields are missing', error: issuesOf(endpoint, {}) },
     faulty: { summary: 'Fields are invalid or unknown', error: issuesOf(endpoint, faultyBody) },
     incompatible: { summary: 'Content of another type', error: issuesOf(endpoint, incompatibleBody) },
@@ -96,12 +108,10 @@ export function refusalsOfSend(
 }
 
 /** The error answers to a batch. */
-export function refusalsOfBatch(
-  settings: Pick<Settings, 'MAX_BODY_BYTES' | 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
-): Refusals {
-  const limit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
+export function refusalsOfBatch(settings: LimitSettings & Pick<Settings, 'MAX_BODY_BYTES'>): Refusals {
+  const limit = rateLimitOf(settings)
   return {
-    ...withKey('messages:send'),
+    ...withKey(settings, 'messages:send'),
     faulty: { summary: 'Messages have invalid or unknown fields', error: issuesOfBatch() },
     channelsNotFound: {
       summary: 'Channels do not exist, or belong to another account',
@@ -125,22 +135,22 @@ export function refusalsOfBatch(
   }
 }
 
-export const refusalsOfCancel = (): Refusals => ({
-  ...withKey('messages:send'),
+export const refusalsOfCancel = (settings: LimitSettings): Refusals => ({
+  ...withKey(settings, 'messages:send'),
   content: { summary: 'The body is not empty', error: wantsNoBody() },
   messageNotFound: { summary: 'No send of the account has this id', error: messageNotFound() },
   notCancelable: { summary: 'The send is being sent, or has ended', error: notCancelable('sent') },
   ...refusalsOfAny('POST'),
 })
 
-const withBody = (): Refusals => ({
-  ...withKey('messages:send'),
+const withBody = (settings: LimitSettings): Refusals => ({
+  ...withKey(settings, 'messages:send'),
   notJson: { summary: 'The body is not JSON', error: new ApiError(400, notJson.issue) },
   tooLargeChange: { summary: 'The body is too large', error: tooLarge(smallBytes) },
 })
 
-export const refusalsOfCancelMany = (): Refusals => ({
-  ...withBody(),
+export const refusalsOfCancelMany = (settings: LimitSettings): Refusals => ({
+  ...withBody(settings),
   neither: { summary: 'Neither a reference nor a flow', error: issuesOfChange(cancelRequest, {}) },
   faulty: {
     summary: 'Fields are invalid or unknown',
@@ -149,8 +159,8 @@ export const refusalsOfCancelMany = (): Refusals => ({
   ...refusalsOfAny('POST', 'GET', 'HEAD', 'PATCH'),
 })
 
-export const refusalsOfMove = (): Refusals => ({
-  ...withBody(),
+export const refusalsOfMove = (settings: LimitSettings): Refusals => ({
+  ...withBody(settings),
   missing: { summary: 'The new time is missing', error: issuesOfChange(moveRequest, {}) },
   faulty: {
     summary: 'Fields are invalid or unknown',
@@ -161,14 +171,14 @@ export const refusalsOfMove = (): Refusals => ({
   ...refusalsOfAny('GET', 'HEAD', 'PATCH'),
 })
 
-export const refusalsOfList = (): Refusals => ({
-  ...withKey('messages:read'),
+export const refusalsOfList = (settings: LimitSettings): Refusals => ({
+  ...withKey(settings, 'messages:read'),
   faulty: { summary: 'Parameters are unknown, repeated or unreadable', error: faultyQuery() },
   ...refusalsOfAny('POST', 'GET', 'HEAD'),
 })
 
-export const refusalsOfRead = (): Refusals => ({
-  ...withKey('messages:read'),
+export const refusalsOfRead = (settings: LimitSettings): Refusals => ({
+  ...withKey(settings, 'messages:read'),
   messageNotFound: { summary: 'No send of the account has this id', error: messageNotFound() },
   ...refusalsOfAny('GET', 'HEAD', 'PATCH'),
 })

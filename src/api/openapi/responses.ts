@@ -20,7 +20,8 @@ export const headers: Record<string, Header> = {
     schema: { type: 'string', format: 'uuid', examples: [exampleIds.requestId] },
   },
   'RateLimit-Policy': {
-    description: '`q` requests in `w` seconds.',
+    description:
+      '`q` requests in `w` seconds: `default` of the account, `key` of reads and refused requests of this key.',
     schema: quoted('"default";q=600;w=60'),
   },
   RateLimit: {

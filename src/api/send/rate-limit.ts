@@ -17,6 +17,38 @@ export const beyondWholeLimit = (limit: RateLimit) =>
 
 type Limited = Pick<RequestState, 'caller' | 'deadline' | 'headers'>
 
+/** What a limit of an account needs. */
+export type Limiting = Needs<'shards' | 'metrics', 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>
+
+/** The rate limit of an account that has none of its own. */
+export const defaultLimit = ({ settings }: Limiting): RateLimit => ({
+  points: settings.RATE_LIMIT_POINTS,
+  seconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+})
+
+/** @param name prefixes the keys in Redis. @returns a function that finds the limiter of a limit. */
+export function limitersByLimit(runtime: Limiting, name: string) {
+  const createLimiter = sharedLimiters(runtime)
+  const limiters = new Map<string, SharedLimiter>()
+  return (limit: RateLimit): SharedLimiter => {
+    const policy = `${limit.points}/${limit.seconds}`
+    const limiter = limiters.get(policy) ?? createLimiter(name, limit)
+    limiters.set(policy, limiter)
+    return limiter
+  }
+}
+
+/** Sets the headers that tell a client its limit. @param policy the name of the limit. */
+export function setRateLimit(
+  headers: RequestState['headers'],
+  policy: 'default' | 'key',
+  limit: RateLimit,
+  { remaining, resetSeconds }: Pick<Count, 'remaining' | 'resetSeconds'>,
+): void {
+  headers['RateLimit-Policy'] = `"${policy}";q=${limit.points};w=${limit.seconds}`
+  headers.RateLimit = `"${policy}";r=${remaining};t=${resetSeconds}`
+}
+
 /** Counts requests for the rate limit of their account (docs/reference/api.md#rate-limit). */
 export interface RateLimiter {
   /**
@@ -30,48 +62,35 @@ export interface RateLimiter {
   showRateLimit(state: Limited): Promise<void>
 }
 
-export function rateLimiter(
-  runtime: Needs<'shards' | 'metrics', 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
-): RateLimiter {
-  const { settings, metrics } = runtime
-  const defaultLimit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
-  const createLimiter = sharedLimiters(runtime)
-  const limiters = new Map<string, SharedLimiter>()
-  const limiterFor = (limit: RateLimit) => {
-    const policy = `${limit.points}/${limit.seconds}`
-    const limiter = limiters.get(policy) ?? createLimiter('rate', limit)
-    limiters.set(policy, limiter)
-    return limiter
-  }
-
-  const setHeaders = (
-    headers: RequestState['headers'],
-    limit: RateLimit,
-    { remaining, resetSeconds }: Count,
-  ) => {
-    headers['RateLimit-Policy'] = `"default";q=${limit.points};w=${limit.seconds}`
-    headers.RateLimit = `"default";r=${remaining};t=${resetSeconds}`
-  }
+export function rateLimiter(runtime: Limiting): RateLimiter {
+  const { metrics } = runtime
+  const common = defaultLimit(runtime)
+  const limiterFor = limitersByLimit(runtime, 'rate')
 
   return {
     async rateLimit({ caller, deadline, headers }, messages = 1) {
-      const limit = caller.rateLimit ?? defaultLimit
+      const limit = caller.rateLimit ?? common
       if (messages > limit.points) throw beyondWholeLimit(limit)
       const count = await deadline.spend(limiterFor(limit).useUp(caller.accountId, messages))
-      setHeaders(headers, limit, count)
+      setRateLimit(headers, 'default', limit, count)
       if (!count.isOver) return
       metrics.rateLimited.inc({ limit: 'account' })
       throw tooManyRequests(limit, count)
     },
 
     async refundRateLimit({ caller, deadline, headers }, messages = 1) {
-      const limit = caller.rateLimit ?? defaultLimit
-      setHeaders(headers, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId, messages)))
+      const limit = caller.rateLimit ?? common
+      setRateLimit(
+        headers,
+        'default',
+        limit,
+        await deadline.spend(limiterFor(limit).refund(caller.accountId, messages)),
+      )
     },
 
     async showRateLimit({ caller, deadline, headers }) {
-      const limit = caller.rateLimit ?? defaultLimit
-      setHeaders(headers, limit, await deadline.spend(limiterFor(limit).read(caller.accountId)))
+      const limit = caller.rateLimit ?? common
+      setRateLimit(headers, 'default', limit, await deadline.spend(limiterFor(limit).read(caller.accountId)))
     },
   }
 }

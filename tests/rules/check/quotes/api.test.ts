@@ -10,7 +10,7 @@ import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { maxPhoneLength } from '../../../../src/core/phone.ts'
 import { providerRules } from '../../../../src/core/providers/index.ts'
 import { maxPipelined } from '../../../../src/platform/one-by-one.ts'
-import { figures, grouped, kibibytes, mebibytes, seconds, settings } from './quote.ts'
+import { figures, grouped, keyPoints, kibibytes, mebibytes, seconds, settings } from './quote.ts'
 
 figures('reference/api', {
   'Order of checks': [grouped(settings.MAX_BODY_BYTES), mebibytes(settings.MAX_BODY_BYTES)],
@@ -18,7 +18,10 @@ figures('reference/api', {
   Contact: [`${maxPhoneLength}`, `${maxEmailLength}`, `${maxLocalLength}`],
   Media: [grouped(maxMediaBytes), mebibytes(maxMediaBytes)],
   Keys: [`${settings.AUTH_FAILURE_LIMIT} requests`],
-  'Rate limit': [`${settings.RATE_LIMIT_POINTS} requests`, `${settings.RATE_LIMIT_WINDOW_SECONDS} s`],
+  'Rate limit': [
+    ...[`${settings.RATE_LIMIT_POINTS} requests`, `${settings.RATE_LIMIT_WINDOW_SECONDS} s`],
+    ...[grouped(keyPoints), `More than ${keyPoints}`],
+  ],
   Idempotency: [`1 to ${maxKeyLength}`, `${idempotencyKeptHours} hours`],
   Connections: [
     seconds(timeouts.headersMs),

@@ -15,7 +15,17 @@ import { lateMediaBytes, shareOfAccount, shareOfAll } from '../../../../workers/
 import { mediaBytesInFlight } from '../../../../workers/sends/dispatch/media-memory.ts'
 import { pageSize } from '../../../../workers/upkeep/sweep.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
-import { figures, grouped, kibibytes, mebibytes, percent, retryDelays, seconds, settings } from './quote.ts'
+import {
+  figures,
+  grouped,
+  keyPoints,
+  kibibytes,
+  mebibytes,
+  percent,
+  retryDelays,
+  seconds,
+  settings,
+} from './quote.ts'
 
 const { PROVIDER_TIMEOUT_SECONDS, RETENTION_DAYS, MEDIA_RETENTION_HOURS, WORKER_CONCURRENCY } = settings
 
@@ -24,7 +34,7 @@ figures('reference/limits', {
     ...[settings.MAX_BODY_BYTES, maxMediaBytes].flatMap((bytes) => [grouped(bytes), mebibytes(bytes)]),
     ...[grouped(maxFields), `${maxDepth} levels`, `${maxIssues}`],
     `${settings.RATE_LIMIT_POINTS} in ${settings.RATE_LIMIT_WINDOW_SECONDS} s`,
-    `${settings.AUTH_FAILURE_LIMIT} in 60 s`,
+    ...[grouped(keyPoints), `${settings.AUTH_FAILURE_LIMIT} in 60 s`],
   ],
   Delivery: [
     ...[`${WORKER_CONCURRENCY}`, `${maxOrdinaryWork} of each queue`, `${overflowLimit.minWork} at least`],

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { limitOfKey } from '../../../../src/api/key-limit.ts'
 import { readSettings } from '../../../../src/platform/settings.ts'
 
 /** The defaults of the settings that the docs quote. */
@@ -9,6 +10,9 @@ export const settings = readSettings([
   ...(['MEDIA_RETENTION_HOURS', 'WORKER_CONCURRENCY', 'CALLBACK_CONCURRENCY'] as const),
   ...(['CALLBACK_RETRY_DELAYS_SECONDS', 'CALLBACK_TIMEOUT_SECONDS', 'CALLBACK_RETENTION_DAYS'] as const),
 ])
+
+const { RATE_LIMIT_POINTS: points, RATE_LIMIT_WINDOW_SECONDS } = settings
+export const keyPoints = limitOfKey({ points, seconds: RATE_LIMIT_WINDOW_SECONDS }).points
 
 export const grouped = (number: number) => number.toLocaleString('en-US')
 export const seconds = (ms: number) => `${ms / 1000} s`
