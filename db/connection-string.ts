@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import pg from 'pg'
 import { cutPassword, hasCutPassword, parseUrl } from '../src/core/parse-url.ts'
+import { isLoopback } from '../src/core/public-address.ts'
 
 /** libpq's modes, except `allow` and `prefer`: those would connect without TLS if an attacker in between refuses it. */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
@@ -79,4 +80,28 @@ export function connectionString(given: string): string {
   if (!searchParams.has('sslmode')) return url.replace(withoutHost, '$1localhost')
   searchParams.set('uselibpqcompat', 'true')
   return parsed.href
+}
+
+/** What keeps others from a store. */
+export interface Protection {
+  /** Whether the way to it leaves this machine. */
+  isRemote: boolean
+  hasTls: boolean
+  /** Whether it asks who connects. */
+  hasLogin: boolean
+}
+
+/** What a PostgreSQL URL says of its protection; undefined if it is no URL. A Unix socket needs no TLS. */
+export function protectionOfDatabase(url: string): Protection | undefined {
+  const parsed = parse(url)
+  if (!parsed) return undefined
+  const { hostname, password, searchParams } = parsed
+  const host = searchParams.get('host') || hostname
+  const isSocket = /^(\/|%2F)/i.test(host)
+  const mode = searchParams.get('sslmode')
+  return {
+    isRemote: !isSocket && !isLoopback(host),
+    hasTls: isSocket || (mode === null ? files.some((name) => searchParams.has(name)) : mode !== 'disable'),
+    hasLogin: password !== '' || searchParams.has('password') || searchParams.has('sslcert'),
+  }
 }

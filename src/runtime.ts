@@ -4,6 +4,7 @@ import type { Clients } from './platform/clients.ts'
 import { type Logger, logWarning } from './platform/logger.ts'
 import { createMetrics, type ProcessKind } from './platform/metrics.ts'
 import type { Settings } from './platform/settings.ts'
+import { warnOfOpenStores } from './platform/store-protection.ts'
 import { closeShards, openShards, type Shard } from './queue/shard.ts'
 
 /** Settings, log, metrics, clients and shards of a process: opened once at its entry point, passed down, closed at its end. */
@@ -19,7 +20,13 @@ export type Needs<Part extends keyof Runtime, Setting extends keyof Settings = n
 
 type StoreSettings = Pick<
   Settings,
-  'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_SHARDS' | 'QUEUE_SHARDS_PREVIOUS' | 'DATABASE_POOL_SIZE'
+  | 'DATABASE_URL'
+  | 'DATABASE_REQUIRE_TLS'
+  | 'REDIS_URL'
+  | 'REDIS_REQUIRE_TLS'
+  | 'QUEUE_SHARDS'
+  | 'QUEUE_SHARDS_PREVIOUS'
+  | 'DATABASE_POOL_SIZE'
 >
 
 export const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
@@ -32,6 +39,7 @@ export function openRuntime<Needed extends StoreSettings>(
   settings: Needed,
   log: Logger,
 ): Runtime<Needed> {
+  warnOfOpenStores(log, settings)
   const metrics = createMetrics(kind)
   const opening = { kind, address: settings.REDIS_URL, log, metrics }
   const shards = openShards(opening, settings.QUEUE_SHARDS)

@@ -4,6 +4,7 @@ import { parseUrl } from '../core/parse-url.ts'
 import { isLoopback, parseNetwork } from '../core/public-address.ts'
 import { environmentVariables, type Variables } from './environment.ts'
 import { parseRedisUrl } from './redis-address.ts'
+import { tlsIssues } from './store-protection.ts'
 import { isProduction, weakSettings } from './weak-settings.ts'
 
 const whole = (min: number, max: number) =>
@@ -54,6 +55,8 @@ const delays = z
   .regex(/^\d{1,7}(,\d{1,7})*$/, 'has to be a list of whole seconds, e.g. 1,5,25')
   .transform((text) => text.split(',').map(Number))
 
+const yesOrNo = z.enum(['true', 'false'], 'has to be true or false').transform((text) => text === 'true')
+
 const maxShards = 64
 const defaultShards = { ofCluster: '3', else: '1' }
 
@@ -65,7 +68,10 @@ const environment = z.object({
       const issue = databaseUrlIssue(text)
       if (issue) context.addIssue({ code: 'custom', message: issue })
     }),
+  /** Unset: a store on another host without TLS or password is a warning. */
+  DATABASE_REQUIRE_TLS: yesOrNo.optional(),
   REDIS_URL: redisAddress,
+  REDIS_REQUIRE_TLS: yesOrNo.optional(),
   /** Its default depends on REDIS_URL. */
   QUEUE_SHARDS: whole(1, maxShards),
   QUEUE_SHARDS_PREVIOUS: whole(1, maxShards).optional(),
@@ -91,10 +97,7 @@ const environment = z.object({
   ADMIN_PASSWORD: z.string().optional(),
   ADMIN_USER_HEADER: headerName.optional(),
   ADMIN_ROLE_HEADER: headerName.optional(),
-  SUPPORT_SHOW_CONTENT: z
-    .enum(['true', 'false'], 'has to be true or false')
-    .transform((text) => text === 'true')
-    .default(false),
+  SUPPORT_SHOW_CONTENT: yesOrNo.default(false),
   RATE_LIMIT_POINTS: whole(1, 1_000_000_000).default(600),
   RATE_LIMIT_WINDOW_SECONDS: whole(1, 86_400).default(60),
   AUTH_FAILURE_LIMIT: whole(1, 1_000_000_000).default(100),
@@ -148,6 +151,7 @@ export function readSettings<const Names extends readonly Name[] = readonly Name
   if (names.includes('QUEUE_SHARDS') && set.QUEUE_SHARDS === set.QUEUE_SHARDS_PREVIOUS) {
     issues.push('QUEUE_SHARDS_PREVIOUS is the same as QUEUE_SHARDS; set it to the former number, or unset it')
   }
+  issues.push(...tlsIssues(names, set))
   if (isProduction(variables)) issues.push(...weakSettings(names, set))
   issues.push(...issuesTogether(set))
   if (result.success && issues.length === 0) return result.data as Pick<Settings, Names[number]>
@@ -176,7 +180,9 @@ export function credentialsKeys({
 
 const adminNames = [
   'DATABASE_URL',
+  'DATABASE_REQUIRE_TLS',
   'REDIS_URL',
+  'REDIS_REQUIRE_TLS',
   'QUEUE_SHARDS',
   'QUEUE_SHARDS_PREVIOUS',
   'DATABASE_POOL_SIZE',
