@@ -22,6 +22,8 @@ export const keepAliveTimeoutMs = 65_000
 const closeIdleEveryMs = 50
 /** A client is likely to send another request within this time after its last one, so its connection isn't closed before. */
 const asksAgainWithinMs = 1000
+/** Limit of a request's headers: to read thousands, as 16 KiB hold, takes a millisecond each time. */
+export const maxHeaders = 200
 /** A load balancer that checks the API does so within the first time, and notices within the second that it is draining. */
 export const balancers = { askWithinMs: 30_000, noticeWithinMs: 4000 }
 
@@ -79,13 +81,13 @@ export async function listen(
   const server = createServer(
     options,
     oneByOne((request, response) => {
-      if (lacksHost(request)) refuse(response)
+      if (lacksHost(request) || hasTooManyHeaders(request)) refuse(response)
       else void answer(request, response)
     }),
   )
   server.setTimeout(idleMs)
-  // Otherwise Node.js would drop headers after the 2,000th, such as a proxy's X-Forwarded-For. Their total size is limited anyway.
-  server.maxHeadersCount = 0
+  // Node.js drops further ones, and the request is refused for this one.
+  server.maxHeadersCount = maxHeaders + 1
   trackConnections(server, lingerMs)
   closeUnread(server, { graceMs: bodyGraceMs, bytesPerSecond: bodyBytesPerSecond })
   server.on('checkExpectation', (_request, response: ServerResponse) => refuse(response))
@@ -99,6 +101,9 @@ export async function listen(
 function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
   return httpVersion !== '1.0' && !headers.host
 }
+
+/** The names and the values. */
+const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage) => rawHeaders.length > 2 * maxHeaders
 
 /** Answers a request that Node.js passes without a response object, and closes its connection. */
 function refuseRaw(socket: Duplex, runtime: Answering, lingerMs: number): void {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { noteAccepted } from './turns.ts'
 
 export interface Exchange {
   request: IncomingMessage
@@ -30,7 +31,9 @@ export function trackExchanges(server: Server): void {
   openSockets.set(server, sockets)
   server.on('connection', (socket) => {
     sockets.add(socket)
-    exchangesOf.set(socket, new Set())
+    const exchanges = new Set<Exchange>()
+    exchangesOf.set(socket, exchanges)
+    noteAccepted(socket, { exchanges, beside: sockets })
     socket.once('close', () => sockets.delete(socket))
   })
   server.prependListener('request', (request, response) => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { inNextTurn, noteReadAhead } from './turns.ts'
 
 /** Limit of pipelined requests on one connection. Thousands of them may fit into one read. */
 export const maxPipelined = 100
@@ -50,6 +51,7 @@ export function oneByOne(answer: RequestListener): RequestListener {
       return begin(line, request, response)
     }
     line.waiting ??= waitingOn(socket)
+    noteReadAhead(socket)
     if (line.waiting.length + 1 < maxPipelined) line.waiting.push([request, response])
     else line.isFlooded = true
     socket.pause()
@@ -60,6 +62,10 @@ function waitingOn(socket: Socket): [IncomingMessage, ServerResponse][] {
   const waiting: [IncomingMessage, ServerResponse][] = []
   // Node.js resumes the connection at the end of each answer, and whenever a body is read.
   socket.on('resume', () => waiting.length > 0 && socket.pause())
+  // Before Node.js does so, with an error for each, whose stack traces would take half a second for a flood's connections.
+  socket.prependOnceListener('close', () => {
+    for (const [request] of waiting) request.destroy()
+  })
   return waiting
 }
 
@@ -75,14 +81,14 @@ function beginInTurn(work: () => void): void {
 
 function planTurn(): void {
   isTurnPlanned = true
-  setImmediate(() => {
+  inNextTurn(() => {
     turnEndsAt = performance.now() + turnMs
-  })
-  // One after the other, so that what a request does at once is over before the next one begins.
-  for (let count = 0; count < begunPerTurn; count++)
-    setImmediate(() => performance.now() < turnEndsAt && due.shift()?.())
-  setImmediate(() => {
-    isTurnPlanned = false
-    if (due.length > 0) planTurn()
+    // One after the other, so that what a request does at once is over before the next one begins.
+    for (let count = 0; count < begunPerTurn; count++)
+      setImmediate(() => performance.now() < turnEndsAt && due.shift()?.())
+    setImmediate(() => {
+      isTurnPlanned = false
+      if (due.length > 0) planTurn()
+    })
   })
 }

@@ -9,7 +9,7 @@ import { expectSooner, timed } from '../../support/standstill.ts'
 export const floodConnections = 100
 const maxRssBytes = 300 * 1024 * 1024
 const healthyWithinMs = 500
-const checks = 30
+const checks = 15
 const betweenChecksMs = 50
 
 export interface Flood {

@@ -7,18 +7,19 @@ import { type Account, accept, buildAccount, textBody } from '../../support/buil
 import { testSecrets } from '../../support/service.ts'
 import { freshStores } from '../../support/stores.ts'
 import { eventually } from '../../support/wait.ts'
-import { expectCalmUnder, type Flood, pipelined } from './flood.ts'
+import { expectCalmUnder, type Flood, pipelined } from '../hostile/flood.ts'
 
 const publicBaseUrl = 'https://messages.example.com'
 const credentialsKey = Buffer.from(testSecrets.CREDENTIALS_KEY, 'base64')
 /** One less than what closes the connection. */
 const ahead = 99
-const mediaBytes = 1024 * 1024
+const mediaBytes = 8 * 1024 * 1024
 
 let reaper: Reaper
 let environment: Record<string, string>
 let account: Account
 let mediaPath: string
+let sendPath: string
 
 beforeAll(async () => {
   reaper = startReaper()
@@ -45,6 +46,7 @@ beforeAll(async () => {
   const content = Buffer.alloc(mediaBytes, '%PDF-1.7 ').toString('base64')
   const media = { mediaType: 'document', base64: content, filename: 'a.pdf' }
   const requestId = await accept(service, account, { ...textBody(), message: { type: 'media', media } })
+  sendPath = `/v1/messages/${requestId}`
   const link = mintMediaLink(publicBaseUrl, requestId, new Date(Date.now() + 600_000), credentialsKey)
   mediaPath = new URL(link).pathname
   await stop()
@@ -75,6 +77,8 @@ const bodyOf = (bytes: number) => JSON.stringify(textBody()).padEnd(bytes)
 const post = (headers: Record<string, string> = {}) =>
   pipelined(4, { method: 'POST', path: '/v1/messages', headers, body: bodyOf(1024 * 1024) })
 const get = (path: string, headers: Record<string, string> = {}) => pipelined(ahead, { path, headers })
+const headersOf = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`X-${n}`, '1']))
 const head = (path: string) => pipelined(ahead, { method: 'HEAD', path })
 
 function getUnderOtherHosts(path: string): Buffer {
@@ -88,11 +92,14 @@ const floods: Record<string, () => Buffer> = {
   'HEAD /openapi.json': () => head('/openapi.json'),
   'GET of no route': () => get('/nowhere'),
   'a list of 100 sends': () => get('/v1/messages?limit=100', authorization()),
-  'media of 1 MiB': () => get(mediaPath),
+  'HEAD of media': () => head(mediaPath),
+  'one send': () => get(sendPath, authorization()),
+  'requests with 150 headers': () => get('/docs', headersOf(150)),
+  'requests with 1,000 headers': () => get('/healthz', headersOf(1000)),
   'sends with bodies of 1 MiB': () => post(authorization()),
   'bodies of 1 MiB without a key': () => post(),
 }
-const some = ['GET /docs', 'a list of 100 sends']
+const some = ['GET /docs']
 
 describe('the API stays small, and answers others in time, under a hundred connections', () => {
   const flood = async (name: string, more: Partial<Flood> = {}) => {
