@@ -20,6 +20,7 @@ import { replay } from './replay.tsx'
 import { SendPage } from './send-page.tsx'
 import { settle } from './settle.tsx'
 import { SupportPage } from './support-page.tsx'
+import { suppressedSend } from './suppressed.tsx'
 
 export const refreshSeconds = 3
 
@@ -61,12 +62,13 @@ export function support(runtime: AdminRuntime): AdminApp {
     const explanation = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
     const updates = c.req.query('updates') !== 'off'
     const refresh = explanation.tone === 'waiting' && updates ? refreshSeconds : undefined
+    const suppressed = await suppressedSend(runtime, found, context.accountId)
     const { items: changes } = await pageOfAudit(db, { target: found.send.requestId, limit: changesShown })
     const { channel, channels } = found.facts
     const showsContent = settings.SUPPORT_SHOW_CONTENT
     return c.html(
       <SendPage
-        {...{ timeline, explanation, channel, channels, context, showsContent, same, changes }}
+        {...{ timeline, explanation, channel, channels, context, showsContent, same, changes, suppressed }}
         refreshSeconds={refresh}
       />,
     )

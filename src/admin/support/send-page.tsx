@@ -18,6 +18,7 @@ import { FindBox } from './find-box.tsx'
 import { Fact, SendDetails } from './send-details.tsx'
 import { SendTabs } from './send-tabs.tsx'
 import { SentTwice } from './sent-twice.tsx'
+import { Suppressed, type SuppressedSend } from './suppressed.tsx'
 
 interface SendPageProps {
   timeline: Timeline
@@ -27,6 +28,7 @@ interface SendPageProps {
   context: SendContext
   showsContent: boolean
   same: SameContent
+  suppressed: SuppressedSend
   changes: readonly RecordedChange[]
   refreshSeconds: number | undefined
 }
@@ -79,6 +81,7 @@ export function SendPage(props: SendPageProps) {
         <h2 id="customer">For the customer</h2>
         <p class="copy">{explanation.forCustomer}</p>
       </section>
+      <Suppressed {...props.suppressed} />
       <section aria-labelledby="timeline">
         <h2 id="timeline">Timeline</h2>
         <ol class="timeline">

@@ -16,7 +16,7 @@ interface EntriesProps {
   contactRef?: ContactRef
 }
 
-const causeWords: Record<Suppression['cause'], string> = {
+export const causeWords: Record<Suppression['cause'], string> = {
   manual: 'by hand',
   bounce: 'hard bounce',
   complaint: 'complaint',

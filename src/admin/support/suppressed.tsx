@@ -1,0 +1,84 @@
+import { pageOfAudit, type RecordedChange } from '../../../db/audit/list.ts'
+import type { findExplanation } from '../../../db/sends/explanation.ts'
+import { type Suppression, suppressionsOfContact } from '../../../db/suppression/entries.ts'
+import { causeOfReason } from '../../core/suppression.ts'
+import type { AdminRuntime } from '../context.ts'
+import { eachShown } from '../each-shown.tsx'
+import { Moment } from '../inline-elements.tsx'
+import { suppressionKeyOf } from '../suppression-key.ts'
+import { causeWords } from '../suppressions/entries-table.tsx'
+
+type Found = NonNullable<Awaited<ReturnType<typeof findExplanation>>>
+
+export interface SuppressedSend {
+  /** The suppressions that hold for its contact on its channels. */
+  entries: { entry: Suppression; channelName: string | undefined; added: RecordedChange | undefined }[]
+  /** Whether it ended because of one. */
+  endedSuppressed: boolean
+}
+
+/** Reads who suppressed the contact of a send, and why. */
+export async function suppressedSend(
+  { db, settings }: AdminRuntime,
+  { send, facts }: Found,
+  accountId: string,
+): Promise<SuppressedSend> {
+  const contact = { type: send.contactType, value: send.contactValue }
+  const all = await suppressionsOfContact(db, { accountId, contact }, suppressionKeyOf(settings))
+  const channels = new Map(facts.channels.map(({ channelId, name }) => [channelId, name]))
+  const entries = all.filter(({ channelId }) => channelId === null || channels.has(channelId))
+  const additions = entries.map(async (entry) => {
+    const added = await pageOfAudit(db, { target: entry.suppressionId, action: 'suppression.add', limit: 1 })
+    return { entry, channelName: channels.get(entry.channelId ?? ''), added: added.items[0] }
+  })
+  return {
+    entries: await Promise.all(additions),
+    endedSuppressed: causeOfReason(send.failure ?? '') !== undefined,
+  }
+}
+
+/** Whether the contact of a send is or was suppressed: by whom, why, and where that is changed. */
+export function Suppressed({ entries, endedSuppressed }: SuppressedSend) {
+  if (entries.length === 0 && !endedSuppressed) return null
+  return (
+    <section aria-labelledby="suppressed">
+      <h2 id="suppressed">Suppression</h2>
+      {entries.length === 0 && (
+        <p>
+          Its contact was suppressed when it ended. The entry was removed since:{' '}
+          <a href="/audit?action=suppression.remove">who removed suppressions</a>
+        </p>
+      )}
+      <ul>
+        {eachShown(
+          { rows: entries, idOf: ({ entry }) => entry.suppressionId, render: (row) => <Entry {...row} /> },
+          (words) => (
+            <li>{words}</li>
+          ),
+        )}
+      </ul>
+    </section>
+  )
+}
+
+function Entry({ entry, channelName, added }: SuppressedSend['entries'][number]) {
+  const { suppressionId, channelId, cause, reason, requestId, createdAt } = entry
+  return (
+    <li>
+      Its contact is suppressed on {channelId === null ? 'all channels' : channelName} since{' '}
+      <Moment at={createdAt} />: {causeWords[cause] ?? cause}
+      {added && (
+        <>
+          , added by <a href={`/audit?${new URLSearchParams({ target: suppressionId })}`}>{added.by}</a>
+        </>
+      )}
+      {requestId !== null && (
+        <>
+          , caused by <a href={`/support/${requestId}`}>a send</a>
+        </>
+      )}
+      . {reason !== null ? `Reason: ${reason}` : 'No reason was given'}.{' '}
+      <a href={`/contact?suppressionId=${suppressionId}`}>The contact's suppressions</a>
+    </li>
+  )
+}
