@@ -1,5 +1,6 @@
 import { dayMs } from './durations.ts'
 import { lastAttempt, ownReasons } from './own-reasons.ts'
+import type { OwnShortage } from './own-shortage.ts'
 import type { SuppressingSign } from './suppression.ts'
 
 /** A provider's status and code, as far as it gave them. Stored in the timeline: never content or credentials. */
@@ -38,11 +39,17 @@ export type Outcome =
 
 /**
  * The outcome of an attempt: the provider's outcome, or `not_called` if the worker didn't call it. With `keepsDueTime`, the send
- * goes before those that fell due after it, as if the attempt had not been made.
+ * goes before those that fell due after it, as if the attempt had not been made. `shortage`: the machine couldn't begin the call.
  */
 export type AttemptOutcome =
   | Outcome
-  | ({ outcome: 'not_called'; reason: string; delayMs?: number; keepsDueTime?: true } & ProviderAnswer)
+  | ({
+      outcome: 'not_called'
+      reason: string
+      delayMs?: number
+      keepsDueTime?: true
+      shortage?: OwnShortage
+    } & ProviderAnswer)
 
 export const onUncertainWords = ['resend', 'hold'] as const
 export type OnUncertain = (typeof onUncertainWords)[number]

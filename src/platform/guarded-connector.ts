@@ -4,6 +4,7 @@ import { buildConnector } from 'undici'
 import { isClientPort } from '../core/client-port.ts'
 import { isAllowedPrivate, isReachable, type Network } from '../core/public-address.ts'
 import { passOverInterimAnswers } from './interim-answers.ts'
+import { lookUpError } from './own-shortage.ts'
 
 export interface ConnectorOptions {
   /** Networks that may be reached in addition to public addresses. */
@@ -26,6 +27,11 @@ export const portNotAllowed = 'PORT_NOT_ALLOWED'
 
 const longestConnectMs = 5000
 
+const lookUp = (hostname: string) =>
+  dns.lookup(hostname, { all: true }).catch((error: NodeJS.ErrnoException) => {
+    throw lookUpError(error)
+  })
+
 /**
  * Connects to allowed addresses only, so that a URL given by a client can't reach the internal network. Its connections pass over
  * interim answers.
@@ -47,11 +53,7 @@ type RefusalOf = (addresses: readonly string[]) => string | undefined
 
 function connectorTo(
   refusalOf: RefusalOf,
-  {
-    resolve = (hostname) => dns.lookup(hostname, { all: true }),
-    connectMs = longestConnectMs,
-    givenBy = 'operators',
-  }: ConnectorOptions,
+  { resolve = lookUp, connectMs = longestConnectMs, givenBy = 'operators' }: ConnectorOptions,
 ): buildConnector.connector {
   const refusal = (code: string) => Object.assign(new Error(code), { code })
 

@@ -77,7 +77,7 @@ export async function buildWebhookChannel(
   accountId: string,
   url: string,
   onUncertain: OnUncertain,
-  options: Partial<ChannelFields> = {},
+  options: Partial<ChannelFields & { answeredAt: Date }> = {},
 ): Promise<string> {
   const { db, settings } = service.runtime
   const id = uuidv7()

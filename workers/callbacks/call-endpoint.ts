@@ -3,6 +3,7 @@ import { callbackBody, webhookIdOf } from '../../src/core/callback.ts'
 import type { CallbackAnswer } from '../../src/core/callback-outcome.ts'
 import { openConfig } from '../../src/core/sealed-config.ts'
 import { logFault } from '../../src/platform/logger.ts'
+import { ShortageError } from '../../src/platform/own-shortage.ts'
 import { credentialsKeys } from '../../src/platform/settings.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { HttpClient, HttpResult } from '../providers/http.ts'
@@ -13,8 +14,8 @@ import { withinTimeLimit } from '../providers/time-limit.ts'
 const noAnswer: HttpResult = { kind: 'maybe_sent', reason: 'no whole answer in time' }
 
 /**
- * Calls an endpoint once, within the time limit. Of its answer, only the status and Retry-After are used. Throws if its secret can't
- * be opened, which is no failure of the endpoint: its callbacks wait for a worker with the right key.
+ * Calls an endpoint once, within the time limit. Of its answer, only the status and Retry-After are used. Throws what is no failure
+ * of the endpoint, so that its callbacks wait: its secret can't be opened by this worker, or this machine couldn't begin the call.
  */
 export function endpointCaller(
   {
@@ -40,6 +41,8 @@ export function endpointCaller(
         reason: 'the call failed with an error; see callback_fault in the log of the worker',
       }
     })
+    // Such a callback stays due, as if it had not been tried.
+    if (result.kind === 'not_sent' && result.shortage) throw new ShortageError(result.shortage)
     const durationMs = Math.round(performance.now() - startedAt)
     if (result.kind !== 'answer') return { status: null, reason: result.reason, durationMs }
     return { status: result.status, reason: null, durationMs, retryAfterMs: retryAfterMs(result) }

@@ -1,11 +1,13 @@
 import { Agent, type Dispatcher } from 'undici'
-import type { Outcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import type { OwnShortage } from '../../src/core/own-shortage.ts'
 import {
   addressNotAllowed,
   type ConnectorOptions,
   guardedConnector,
   tlsNeeded,
 } from '../../src/platform/guarded-connector.ts'
+import { connectionShortage } from '../../src/platform/own-shortage.ts'
 import { version } from '../../src/platform/version.ts'
 import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
 import { describeFailure, maxAnswerBytes } from './failure-reasons.ts'
@@ -33,16 +35,25 @@ export interface HttpAnswer {
 /**
  * The result of a call. `not_sent`: no byte of the request was written, so it may be sent again. `maybe_sent`: some may have
  * been written, and no status was received. `isNotAllowed`: the host has an address that may not be reached, which a retry
- * won't change. Reasons never contain the URL, which may contain secrets.
+ * won't change. `shortage`: this machine couldn't begin the call. Reasons never contain the URL, which may contain secrets.
  */
 export type HttpResult =
   | HttpAnswer
-  | { kind: 'not_sent'; reason: string; isNotAllowed?: boolean }
+  | ({ kind: 'not_sent'; reason: string } & WhyNotSent)
   | { kind: 'maybe_sent'; reason: string }
 
+interface WhyNotSent {
+  isNotAllowed?: boolean
+  shortage?: OwnShortage
+}
+
 /** The outcome of a call without an answer. */
-export function unanswered(result: Exclude<HttpResult, HttpAnswer>): Outcome {
+export function unanswered(
+  result: Exclude<HttpResult, HttpAnswer>,
+): Exclude<AttemptOutcome, { outcome: 'sent' }> {
   const { kind, reason } = result
+  if (kind === 'not_sent' && result.shortage)
+    return { outcome: 'not_called', reason, shortage: result.shortage }
   if (kind === 'not_sent' && result.isNotAllowed)
     return { outcome: 'channel_refused', fault: 'sender', reason }
   return { outcome: kind === 'not_sent' ? 'retry_later' : 'uncertain', fault: 'provider', reason }
@@ -143,11 +154,11 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, watch
     }
     const answer = (isWhole: boolean) =>
       end({ kind: 'answer', ...head, body: Buffer.concat(chunks).toString(), isWhole, at: nowMs() })
-    const fail = (reason: string, isNotAllowed = false) => {
+    const fail = (reason: string, why: WhyNotSent = {}) => {
       // A received status decides, even if the rest of the answer is lost.
       if (head.status >= 200) answer(false)
       else if (call) end({ kind: 'maybe_sent', reason })
-      else end({ kind: 'not_sent', reason, ...(isNotAllowed && { isNotAllowed }) })
+      else end({ kind: 'not_sent', reason, ...why })
     }
     const giveUp = () => {
       isGivenUp = true
@@ -181,9 +192,11 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, watch
           answer(true)
         },
         onResponseError(_controller, error: Error & { code?: string }) {
+          const shortage = call ? undefined : connectionShortage(error, givenBy)
+          if (shortage) return fail(shortage.reason, { shortage })
           const isInClear = requiresTls && url.protocol === 'http:'
           const isNotAllowed = error.code === addressNotAllowed || error.code === tlsNeeded
-          fail(describeFailure(error, { givenBy, isInClear }), isNotAllowed)
+          fail(describeFailure(error, { givenBy, isInClear }), isNotAllowed ? { isNotAllowed } : {})
         },
       },
     )

@@ -1,5 +1,6 @@
 import { maxMediaBytes } from '../../src/core/message-body.ts'
 import { mimetypeIn } from '../../src/core/mimetype.ts'
+import type { OwnShortage } from '../../src/core/own-shortage.ts'
 
 /**
  * The result of a fetch. `refused`: a retry would have the same result. `failed`: a retry may succeed. `put_off`: this worker
@@ -9,7 +10,7 @@ export type FetchedMedia =
   | { kind: 'media'; content: Buffer; mimetype: string | undefined }
   | { kind: 'refused'; reason: string }
   | { kind: 'failed'; reason: string }
-  | { kind: 'put_off'; reason: string; delayMs?: number }
+  | { kind: 'put_off'; reason: string; delayMs?: number; shortage?: OwnShortage }
 
 export const tooLarge = {
   kind: 'refused',

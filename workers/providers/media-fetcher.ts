@@ -7,6 +7,7 @@ import {
   portNotAllowed,
 } from '../../src/platform/guarded-connector.ts'
 import type { Reservation } from '../../src/platform/memory-budget.ts'
+import { connectionShortage } from '../../src/platform/own-shortage.ts'
 import { NotAcquired } from '../../src/platform/semaphore.ts'
 import { describeFailure } from './failure-reasons.ts'
 import { userAgent } from './http.ts'
@@ -188,6 +189,8 @@ function answerReader(
 const refusedCodes = [addressNotAllowed, portNotAllowed, 'ENOTFOUND', 'UND_ERR_HEADERS_OVERFLOW']
 
 function failureOf(error: Error & { code?: string }): FetchedMedia {
+  const shortage = connectionShortage(error, byClients.givenBy)
+  if (shortage) return { kind: 'put_off', reason: shortage.reason, shortage }
   if (error.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return tooLarge
   const isForGood = error.name === 'HTTPParserError' || refusedCodes.includes(error.code ?? '')
   return { kind: isForGood ? 'refused' : 'failed', reason: `no media: ${describeFailure(error, byClients)}` }

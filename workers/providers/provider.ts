@@ -1,6 +1,6 @@
 import type { Contact } from '../../src/core/contact.ts'
 import type { Message } from '../../src/core/message.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
 import type { Moved } from './time-limit.ts'
 
@@ -29,14 +29,14 @@ export interface Delivery<Config> {
 
 /**
  * Sends by one provider. It makes one call and returns what happened as an outcome; it never retries, and the pipeline decides
- * what follows. It should never throw: an error counts as uncertain.
+ * what follows. It should never throw: an error counts as uncertain. `not_called`: this machine couldn't begin the call.
  */
 export interface Provider<Config = unknown> {
   /**
    * @param signal aborted when the call's time limit is reached; then the outcome is uncertain if anything may have been sent.
    * @param moved to be called with the number of bytes of large content, as they are written.
    */
-  send(delivery: Delivery<Config>, signal: AbortSignal, moved?: Moved): Promise<Outcome>
+  send(delivery: Delivery<Config>, signal: AbortSignal, moved?: Moved): Promise<AttemptOutcome>
   /** Fetches media before the call, for a provider that takes no links. */
   media?: MediaFetcher
   /** Closes its open connections. */

@@ -1,4 +1,4 @@
-import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome, Failure, Outcome } from '../../src/core/outcome.ts'
 import { knownCode } from '../../src/core/providers/code-table.ts'
 import { headersOfMail } from '../../src/core/providers/mail-fields.ts'
 import { filenameIssue, type ResendConfig } from '../../src/core/providers/resend.ts'
@@ -19,7 +19,7 @@ type ResendDelivery = Delivery<ResendConfig>
 /** Sends a mail: https://resend.com/docs/api-reference/emails/send-email */
 export function resend(http: HttpClient): Provider<ResendConfig> {
   return {
-    async send(delivery, signal, moved): Promise<Outcome> {
+    async send(delivery, signal, moved): Promise<AttemptOutcome> {
       const result = await http.post(requestFor(delivery), signal, moved)
       return result.kind === 'answer' ? outcomeOf(result, delivery.config) : unanswered(result)
     },

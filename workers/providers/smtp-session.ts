@@ -2,8 +2,10 @@ import { Readable } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { domainOf, parseMailbox } from '../../src/core/mailbox.ts'
+import type { OwnShortage } from '../../src/core/own-shortage.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { isAllowedPrivate, isLoopback, type Network } from '../../src/core/public-address.ts'
+import { connectionShortage, lookUpError } from '../../src/platform/own-shortage.ts'
 import { leave, type OpenConnection, type SmtpConnections } from './smtp-connections.ts'
 import type { Mail } from './smtp-mail.ts'
 import type { Moved } from './time-limit.ts'
@@ -13,13 +15,14 @@ export type Step = 'connection' | 'tls' | 'login' | 'sender' | 'recipient' | 'co
 
 /**
  * The result for a mail. `refused`: by a reply of the server. `no_login`, `no_tls`: not offered as needed, or an invalid
- * certificate. `not_sent`: no byte of the content was sent. `maybe_sent`: content was sent, but no reply came.
+ * certificate. `not_called`: this machine couldn't begin. `not_sent`: no byte of the content was sent. `maybe_sent`: content was sent, but no reply came.
  */
 export type SmtpResult =
   | { kind: 'taken'; reply: string; messageId: string | undefined }
   | { kind: 'refused'; step: Step; reply: string }
   | { kind: 'too_large' }
   | { kind: 'no_login' | 'no_tls'; reason: string }
+  | { kind: 'not_called'; shortage: OwnShortage }
   | { kind: 'not_sent' | 'maybe_sent'; reason: string }
 
 type SmtpError = SMTPConnection.SMTPError
@@ -214,7 +217,14 @@ function resultOf(error: SmtpError, reached: Reached): SmtpResult {
     return { kind: 'no_login', reason: 'the server offers no login method that this service supports' }
   if (reached === 'connection' && isNoTls.test(originalCode ?? ''))
     return { kind: 'no_tls', reason: `no TLS connection (${originalCode})` }
-  return lost(describe(error), reached)
+  const shortage = reached === 'connection' && shortageOf(error)
+  return shortage ? { kind: 'not_called', shortage } : lost(describe(error), reached)
+}
+
+/** nodemailer keeps the code of the system as the original one. */
+function shortageOf({ code, originalCode = code }: SmtpError): OwnShortage | undefined {
+  const cause = { code: originalCode }
+  return connectionShortage(code === 'EDNS' ? lookUpError(cause) : cause)
 }
 
 function lost(reason: string, reached: Reached): SmtpResult {

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls'
 import { maskText } from '../../src/core/mask-text.ts'
-import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome, Failure, Outcome } from '../../src/core/outcome.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { hardBounceOf } from '../../src/core/providers/smtp-hard-bounces.ts'
 import { meaningInWords } from '../../src/core/providers/smtp-recipient-words.ts'
@@ -31,7 +31,7 @@ export function smtp(
   return {
     media,
     close: async () => connections.close(),
-    async send(delivery, signal, moved): Promise<Outcome> {
+    async send(delivery, signal, moved): Promise<AttemptOutcome> {
       const mail = composed(delivery)
       if ('outcome' in mail) return mail
       const session = { config: delivery.config, tls, connections, allowedPrivateNetworks }
@@ -52,7 +52,7 @@ function composed(delivery: Delivery<SmtpConfig>): Mail | Outcome {
 
 const ofMessage = { outcome: 'rejected', fault: 'message' } as const
 
-function outcomeOf(result: SmtpResult, messageId: string, config: SmtpConfig): Outcome {
+function outcomeOf(result: SmtpResult, messageId: string, config: SmtpConfig): AttemptOutcome {
   switch (result.kind) {
     case 'taken':
       return {
@@ -68,6 +68,8 @@ function outcomeOf(result: SmtpResult, messageId: string, config: SmtpConfig): O
     case 'no_login':
     case 'no_tls':
       return { outcome: 'channel_refused', fault: 'sender', reason: result.reason }
+    case 'not_called':
+      return { outcome: 'not_called', reason: result.shortage.reason, shortage: result.shortage }
     case 'not_sent':
       return { outcome: 'retry_later', fault: 'provider', reason: result.reason }
     case 'maybe_sent':

@@ -1,4 +1,4 @@
-import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome, Failure, Outcome } from '../../src/core/outcome.ts'
 import { knownCode } from '../../src/core/providers/code-table.ts'
 import { contentOf, isByWhatsApp, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
@@ -23,7 +23,7 @@ export function twilio(
   receiptsOf: (channelId: string, requestId: string) => string,
 ): Provider<TwilioConfig> {
   return {
-    async send(delivery, signal): Promise<Outcome> {
+    async send(delivery, signal): Promise<AttemptOutcome> {
       const { requestId, channelId, mediaContent, config } = delivery
       const links = {
         media: mediaContent && linkTo(requestId),

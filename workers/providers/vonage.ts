@@ -1,4 +1,4 @@
-import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome, Failure, Outcome } from '../../src/core/outcome.ts'
 import { knownCode } from '../../src/core/providers/code-table.ts'
 import { parametersOf, type VonageConfig } from '../../src/core/providers/vonage.ts'
 import { vonageCodeOf, vonageCodes } from '../../src/core/providers/vonage-codes.ts'
@@ -26,7 +26,7 @@ export function vonage(
     return `Basic ${Buffer.from(`${config.apiKey}:${config.apiSecret}`).toString('base64')}`
   }
   return {
-    async send(delivery, signal): Promise<Outcome> {
+    async send(delivery, signal): Promise<AttemptOutcome> {
       const { requestId, mediaContent, config } = delivery
       const body = messageOf(delivery, mediaContent && linkTo(requestId))
       const result = await http.post(requestTo(config, loginOf(config), body), signal)

@@ -1,4 +1,4 @@
-import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome, Failure, Outcome } from '../../src/core/outcome.ts'
 import type { WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
 import { activeTraceparent } from '../../src/platform/tracing.ts'
@@ -26,7 +26,7 @@ const ownFailures: Record<number, Failure> = {
 /** Posts each message to the channel's URL, signed by Standard Webhooks (docs/reference/providers/webhook.md). */
 export function webhook(http: HttpClient, nowMs: () => number = Date.now): Provider<WebhookConfig> {
   return {
-    async send(delivery, signal, moved): Promise<Outcome> {
+    async send(delivery, signal, moved): Promise<AttemptOutcome> {
       const result = await http.post(signedRequest(delivery, nowMs()), signal, moved)
       return result.kind === 'answer' ? outcomeOf(result) : unanswered(result)
     },

@@ -1,6 +1,6 @@
 import { contentTypeAs } from '../../src/core/media-content.ts'
 import type { MediaDescription, Message, TemplateMessage } from '../../src/core/message.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome, Outcome } from '../../src/core/outcome.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { filledTemplate } from '../../src/core/providers/whatsapp-cloud-template.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, type HttpResult, unanswered } from './http.ts'
@@ -15,7 +15,7 @@ type WhatsAppDelivery = Delivery<WhatsAppCloudConfig>
 /** Sends by Meta's Cloud API, after uploading media given as base64 (docs/reference/providers/whatsapp-cloud.md). */
 export function whatsappCloud(http: HttpClient): Provider<WhatsAppCloudConfig> {
   return {
-    async send(delivery, signal, moved): Promise<Outcome> {
+    async send(delivery, signal, moved): Promise<AttemptOutcome> {
       const { message, mediaContent, config } = delivery
       let mediaId: string | undefined
       if (message.type === 'media' && mediaContent) {
@@ -77,7 +77,7 @@ async function uploaded(
   content: Buffer,
   config: WhatsAppCloudConfig,
   post: (request: HttpRequest) => Promise<HttpResult>,
-): Promise<{ id: string } | Outcome> {
+): Promise<{ id: string } | AttemptOutcome> {
   const type = contentTypeAs(mediaType, mimetype)
   const file = { name: 'file', filename, contentType: type, content }
   const form = multipartForm({ messaging_product: 'whatsapp', type }, file)
@@ -85,7 +85,7 @@ async function uploaded(
   const failed = 'the media could not be uploaded:'
   if (result.kind !== 'answer') {
     const outcome = unanswered(result)
-    if (outcome.outcome === 'channel_refused') return outcome
+    if (outcome.outcome === 'channel_refused' || outcome.outcome === 'not_called') return outcome
     return { outcome: 'retry_later', fault: 'provider', reason: `${failed} ${result.reason}` }
   }
   if (!isSuccess(result.status)) {

@@ -9,6 +9,7 @@ import {
 } from '../../src/core/callback-job.ts'
 import { logFault, logWarningOnceAMinute } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import { ShortageError, warnOfShortage } from '../../src/platform/own-shortage.ts'
 import { restoreEndpointsOnShards, type Shard } from '../../src/queue/shard.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { WorkerTimes } from '../worker-times.ts'
@@ -66,7 +67,8 @@ export function startEndpointQueues(
         )
         return { endpointId, inMs: 0 }
       } catch (error) {
-        logFault(log, 'callback_fault', error, { endpointId })
+        if (error instanceof ShortageError) warnOfShortage(log, error.shortage)
+        else logFault(log, 'callback_fault', error, { endpointId })
         return { endpointId, inMs: times.afterFaultMs }
       }
     }

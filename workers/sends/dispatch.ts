@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptOutcome, Outcome } from '../../src/core/outcome.ts'
 import { logEvent, logFault } from '../../src/platform/logger.ts'
 import type { Reservation } from '../../src/platform/memory-budget.ts'
+import { warnOfShortage } from '../../src/platform/own-shortage.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { Providers } from '../providers/index.ts'
 import type { Delivery } from '../providers/provider.ts'
@@ -75,7 +76,7 @@ export function dispatcher(
     // The duration doesn't include the wait for the call's window.
     const startedAt = Math.max(performance.now(), send.callAt ?? 0)
     const memory = mediaMemory.reservationFor(send.accountId)
-    const outcome = await callOnce(send, memory).finally(memory.release)
+    const outcome = putOffIfShort(send, await callOnce(send, memory).finally(memory.release))
     const durationMs = Math.max(0, performance.now() - startedAt)
     const { provider } = send
     metrics.dispatches.inc({ provider, outcome: outcome.outcome })
@@ -95,10 +96,17 @@ export function dispatcher(
     return await callProvider(send, delivery)
   }
 
+  /** Waits for what this machine lacked: longer each time, since every send of the worker needs it. */
+  function putOffIfShort({ requestId }: EnteredSend, outcome: AttemptOutcome): AttemptOutcome {
+    if (outcome.outcome !== 'not_called' || !outcome.shortage) return outcome
+    warnOfShortage(log, outcome.shortage)
+    return putOffs.putOff(requestId, outcome.reason)
+  }
+
   async function callProvider(send: EnteredSend, delivery: Delivery<unknown>): Promise<AttemptOutcome> {
     const call = (signal: AbortSignal, moved: Moved) => providers[send.provider].send(delivery, signal, moved)
     try {
-      return await traceCall(send, () => withinTimeLimit(timeoutMs, call, noAnswer))
+      return await traceCall(send, () => withinTimeLimit<AttemptOutcome>(timeoutMs, call, noAnswer))
     } catch (error) {
       logFault(log, 'dispatch_fault', error, { requestId: send.requestId })
       return callFailed

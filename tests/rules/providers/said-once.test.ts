@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { explain } from '../../../src/core/explanation/explain.ts'
 import { maskText } from '../../../src/core/mask-text.ts'
-import type { Outcome } from '../../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../../src/core/outcome.ts'
 import type { ProviderName } from '../../../src/core/providers/index.ts'
 import { providerRules } from '../../../src/core/providers/index.ts'
 import { resendCodes } from '../../../src/core/providers/resend-codes.ts'
@@ -84,7 +84,7 @@ const unknown: Record<Name, string> = {
   webhook: '418',
 }
 
-async function refusalBy(name: Name, answer: unknown): Promise<Outcome> {
+async function refusalBy(name: Name, answer: unknown): Promise<AttemptOutcome> {
   const emulator: { config: object; answerNext(answer: never): void } = emulators[name]
   emulator.answerNext(answer as never)
   const rules = providerRules[name as ProviderName]
@@ -96,7 +96,7 @@ async function refusalBy(name: Name, answer: unknown): Promise<Outcome> {
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 14) + second * 1000)
 
 /** What the timeline, the support page and `channel list` compose of an outcome. */
-function textsOn(provider: ProviderName, outcome: Outcome): string[] {
+function textsOn(provider: ProviderName, outcome: AttemptOutcome): string[] {
   const { reason = '' } = outcome as { reason?: string }
   const answer = { providerStatus: null, providerCode: null, providerMessageId: null, durationMs: 2 }
   const attempt = { attempt: 1, ...answer, ...outcome }

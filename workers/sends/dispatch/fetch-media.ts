@@ -78,7 +78,8 @@ export function linkedMediaFetcher(
       queues.moved(accountId)
     })
     if (fetched.kind === 'put_off') {
-      const { reason, delayMs } = fetched
+      const { reason, delayMs, shortage } = fetched
+      if (shortage) return { outcome: 'not_called', reason, shortage }
       return delayMs === undefined
         ? putOffs.putOff(requestId, reason)
         : { outcome: 'not_called', reason, delayMs }
