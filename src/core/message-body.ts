@@ -4,7 +4,7 @@ import { blanks } from './characters.ts'
 import { clientPortIssue, isClientPort } from './client-port.ts'
 import { besideOtherIssues, characters, optional, singleLine, string } from './fields.ts'
 import { type Message, mediaTypes, messageTypes } from './message.ts'
-import { maxMimetypeLength, mimetypePattern } from './mimetype.ts'
+import { maxMimetypeLength, mimetypePattern, saysWhatItIs } from './mimetype.ts'
 import { parseUrl } from './parse-url.ts'
 import { type Network, unreachableAddress } from './public-address.ts'
 
@@ -105,6 +105,10 @@ const base64 = z
     return z.NEVER
   })
 
+/** A type that says nothing counts as undeclared: for these, a client often lets a library write the URL. */
+const typeOfDataUrl = (type: string | undefined) =>
+  type !== undefined && saysWhatItIs(type) ? type : undefined
+
 const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
   string
     .superRefine((url, context) => {
@@ -140,7 +144,7 @@ const media = (allowedPrivateNetworks: readonly Network[]) =>
     .transform(({ base64: decoded, ...description }) => ({
       description: {
         ...description,
-        mimetype: description.mimetype ?? decoded?.mimetype,
+        mimetype: description.mimetype ?? typeOfDataUrl(decoded?.mimetype),
         sizeBytes: decoded?.content.length,
       },
       content: decoded?.content,

@@ -254,7 +254,7 @@ describe('an endpoint', () => {
     await accept(service, account, textBody())
     const [callback] = await allFinished(endpoint)
     expect(callback?.tries).toMatchObject(
-      [1, 2, 3].map(() => ({ reason: expect.stringContaining('is not public') })),
+      [1, 2, 3].map(() => ({ reason: expect.stringContaining('use https') })),
     )
   })
 
