@@ -1,5 +1,6 @@
 import { headStartMs, slowStartAfterSeconds } from '../src/core/delivery-times.ts'
 import { erasedPrefix } from '../src/core/suppression.ts'
+import { entryKey, folded, hasCapitals } from './contact-rule.ts'
 import { isUnfinished } from './lane-rule.ts'
 import { sqlText } from './statement.ts'
 
@@ -44,22 +45,28 @@ export const erasedValue = (key: string, accountId: string, contactValue: string
   '${erasedPrefix}' || encode(sha256(
     substring(${key} from 65)
       || sha256(substring(${key} for 64)
-        || convert_to(${accountId} || ' ' || ${contactValue}, 'UTF8'))), 'hex')`
+        || convert_to(${accountId} || ' '
+        || ${contactValue}, 'UTF8'))), 'hex')`
 
-/** SQL of the values by which entries have a contact: its own, and the hash if there are erased entries. */
-export const entryValues = (key: string, accountId: string, contactValue: string) => sqlText`
+/**
+ * SQL of the keys that entries of a contact may have: its folded value, and its hash if there are erased entries. Also that of a value
+ * with capitals: the previous release hashed values as they were written.
+ */
+export const entryKeys = (key: string, accountId: string, contactValue: string) => sqlText`
   case when ${anyErased} then
-    array[${contactValue},
-          ${erasedValue(key, accountId, contactValue)}]
-  else array[${contactValue}] end`
+    array[${folded(contactValue)},
+          ${erasedValue(key, accountId, folded(contactValue))},
+          case when ${hasCapitals(contactValue)} then
+            ${erasedValue(key, accountId, contactValue)} end]
+  else array[${folded(contactValue)}] end`
 
 /** SQL of the cause for which the contact of a send `s` is suppressed; null if it isn't. One index probe. */
 export const suppressedFor = (key: string) => sqlText`
   case when ${anySuppression} then
     (select e.cause from suppressions e
      where e.account_id = s.account_id
-       and e.contact_value = any(
-         ${entryValues(key, 's.account_id', 's.contact_value')})
+       and ${entryKey('e')} = any(
+         ${entryKeys(key, 's.account_id', 's.contact_value')})
        and (e.channel_id is null or e.channel_id = s.channel_id)
      limit 1) end`
 
@@ -68,8 +75,8 @@ export const isSuppressedEverywhere = (key: string) => sqlText`
   exists (
     select from suppressions e
     where e.account_id = s.account_id and e.channel_id is null
-      and e.contact_value = any(
-        ${entryValues(key, 's.account_id', 's.contact_value')}))`
+      and ${entryKey('e')} = any(
+        ${entryKeys(key, 's.account_id', 's.contact_value')}))`
 
 /** Its contact gets nothing from its account, or not by its channel. A worker fails such sends (db/suppression/fail-suppressed.ts). */
 export const isSuppressed = (key: string) => sqlText`
@@ -87,7 +94,9 @@ export const addChecks = (contacts: string) => sqlText`
   from ${contacts} c
   where ${anySuppression} and coalesce((
     select true from suppressions e
-    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    where e.account_id = c.account_id
+      and ${entryKey('e')}
+        = ${folded('c.contact_value')}
     limit 1), false)`
 
 export const isHeld = `(channels.held_at is not null)`

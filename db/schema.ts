@@ -38,8 +38,12 @@ import {
   sendChecks,
   suppressionChecks as suppressionRowChecks,
 } from './checks.ts'
+import { entryKey, folded, hasCapitals } from './contact-rule.ts'
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
+/** Contacts are compared by it: few have a value with capitals (db/contact-rule.ts). */
+const foldedValue = sql.raw(`(${folded('contact_value')})`)
+const capitals = sql.raw(hasCapitals('contact_value'))
 const moment = (name: string) => timestamp(name, { withTimezone: true })
 
 export const accounts = pgTable('accounts', {
@@ -179,6 +183,7 @@ export const conversations = pgTable(
     id: uuid('id').primaryKey(),
     accountId: uuid('account_id').notNull(),
     contactType: text('contact_type').$type<ContactType>().notNull(),
+    /** Folded, unless the previous release opened it. */
     contactValue: text('contact_value').notNull(),
     openedAt: moment('opened_at').notNull().defaultNow(),
     closedAt: moment('closed_at'),
@@ -191,6 +196,7 @@ export const conversations = pgTable(
       .where(sql`closed_at is null`),
     index('conversations_closed').on(table.closedAt).where(sql`closed_at is not null`),
     index('conversations_of_contact').on(table.accountId, table.contactValue),
+    index('conversations_of_capitals').on(table.accountId, foldedValue).where(capitals),
     ...conversationChecks,
   ],
 )
@@ -220,7 +226,7 @@ export const sends = pgTable(
     message: jsonb('message').$type<Message>().notNull(),
     flowId: uuid('flow_id'),
     closeConversation: boolean('close_conversation').notNull(),
-    /** The ordering key, a hash of channel and contact: sends of one lane go one after the other, by `seq`. Null for any order. */
+    /** The ordering key, a hash of channel and folded contact: sends of one lane go one after the other, by `seq`. Null for any order. */
     lane: bigint('lane', { mode: 'bigint' }),
     /** The unfinished send right before it in its lane when it was accepted. */
     behind: uuid('behind'),
@@ -286,6 +292,7 @@ export const sends = pgTable(
     index('sends_expiring').on(table.expiresAt).where(sql`finished_at is null and expires_at is not null`),
     index('sends_not_sent').on(table.channelId, table.seq).where(sql`failure is not null`),
     index('sends_of_contact').using('hash', table.contactValue),
+    index('sends_of_capitals').using('hash', foldedValue).where(capitals),
     index('sends_of_account').on(table.accountId, table.acceptedAt, table.requestId),
     index('sends_of_reference')
       .on(table.reference, table.accountId, table.acceptedAt, table.requestId)
@@ -329,6 +336,7 @@ export const scheduledSends = pgTable(
     index('scheduled_sends_due').on(table.sendAt, table.seq),
     index('scheduled_sends_of_account').on(table.accountId, table.acceptedAt, table.requestId),
     index('scheduled_sends_of_contact').using('hash', table.contactValue),
+    index('scheduled_sends_of_capitals').using('hash', foldedValue).where(capitals),
     index('scheduled_sends_of_reference')
       .on(table.reference, table.accountId, table.acceptedAt, table.requestId)
       .where(sql`reference is not null`),
@@ -451,6 +459,8 @@ export const suppressions = pgTable(
     contactType: text('contact_type').$type<ContactType>().notNull(),
     /** Normalised; of an erased contact a keyed hash (db/claim-rule.ts). */
     contactValue: text('contact_value').notNull(),
+    /** Of an erased contact that was written with capitals: the keyed hash of all its spellings. */
+    contactKey: text('contact_key'),
     /** Null for all channels of the account. */
     channelId: uuid('channel_id'),
     cause: text('cause').$type<SuppressionCause>().notNull(),
@@ -465,6 +475,11 @@ export const suppressions = pgTable(
       table.accountId,
       table.contactValue,
       sql`coalesce(channel_id, '00000000-0000-0000-0000-000000000000')`,
+    ),
+    // Not the account first: plans of lists would read it in place of the index of accounts.
+    index('suppressions_of_key').on(
+      sql.raw(`(${entryKey('suppressions').replace(/\s+/g, ' ')})`),
+      table.accountId,
     ),
     index('suppressions_of_account').on(table.accountId, table.id),
     index('suppressions_erased').on(table.erasedAt).where(sql`erased_at is not null`),

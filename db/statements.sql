@@ -9,16 +9,27 @@ with
 same as (
   select e.* from suppressions e
   where e.account_id = $1::uuid
-    and e.contact_value = any(
+    and coalesce(e.contact_key,
+        lower(e.contact_value collate "C") collate "default") = any(
       case when (select exists (
            select from suppressions where erased_at is not null)) then
-        array[$2::text,
+        array[lower($2::text collate "C") collate "default",
               'erased:' || encode(sha256(
                 substring($3::bytea from 65)
                   || sha256(substring($3::bytea for 64)
-                    || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')]
-      else array[$2::text] end)
-    and e.channel_id is not distinct from $4::uuid),
+                    || convert_to($1::uuid || ' '
+                    || lower($2::text collate "C") collate "default", 'UTF8'))), 'hex'),
+              case when $2::text <> lower($2::text collate "C") collate "default" then
+                'erased:' || encode(sha256(
+                  substring($3::bytea from 65)
+                    || sha256(substring($3::bytea for 64)
+                      || convert_to($1::uuid || ' '
+                      || $2::text, 'UTF8'))), 'hex') end]
+      else array[lower($2::text collate "C") collate "default"] end)
+    and e.channel_id is not distinct from $4::uuid
+  order by e.contact_value = coalesce(e.contact_key,
+      lower(e.contact_value collate "C") collate "default") desc, e.id
+  limit 1),
 -- The new one.
 added as (
   insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
@@ -565,15 +576,23 @@ candidates as materialized (
           and not (case when (select exists (select from suppressions)) then
                 (select e.cause from suppressions e
                  where e.account_id = s.account_id
-                   and e.contact_value = any(
+                   and coalesce(e.contact_key,
+                       lower(e.contact_value collate "C") collate "default") = any(
                      case when (select exists (
                           select from suppressions where erased_at is not null)) then
-                       array[s.contact_value,
+                       array[lower(s.contact_value collate "C") collate "default",
                              'erased:' || encode(sha256(
                                substring($5::bytea from 65)
                                  || sha256(substring($5::bytea for 64)
-                                   || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
-                     else array[s.contact_value] end)
+                                   || convert_to(s.account_id || ' '
+                                   || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                             case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                               'erased:' || encode(sha256(
+                                 substring($5::bytea from 65)
+                                   || sha256(substring($5::bytea for 64)
+                                     || convert_to(s.account_id || ' '
+                                     || s.contact_value, 'UTF8'))), 'hex') end]
+                     else array[lower(s.contact_value collate "C") collate "default"] end)
                    and (e.channel_id is null or e.channel_id = s.channel_id)
                  limit 1) end is not null)
           and (select alive_until > clock_timestamp() from workers where name = $2))
@@ -582,14 +601,26 @@ candidates as materialized (
   for no key update skip locked),
 -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
 claimable as materialized (
-  select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
-         ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
-         s.conversation_id is null and not s.close_conversation and open.id is null as opens
+  select s.request_id, s.account_id, s.contact_type, person.value as contact_value,
+         case when cardinality(open.ids) = 1 then open.ids[1] end as open_id,
+         ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, person.value)] as new_id,
+         s.conversation_id is null and not s.close_conversation and open.ids is null as opens
   from candidates s join channels on channels.id = s.channel_id
-  left join lateral (
-    select c.id from conversations c
-    where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
-      and c.contact_value = s.contact_value and c.closed_at is null) open on true
+  cross join lateral (
+    select lower(s.contact_value collate "C") collate "default" as value) person
+  -- With several open ones, the send stays without, and closes all but the newest when it enters.
+  cross join lateral (
+    select array_agg(id order by id desc) as ids from (
+      select c.id from conversations c
+      where c.account_id = s.account_id and c.contact_type = s.contact_type
+        and c.contact_value = person.value and c.closed_at is null
+      union all
+      select c.id from conversations c
+      where s.contact_type = 'email' and c.account_id = s.account_id and c.contact_type = s.contact_type
+        and lower(c.contact_value collate "C") collate "default" = person.value
+        and c.contact_value <> lower(c.contact_value collate "C") collate "default"
+        and c.closed_at is null) one
+    where not s.close_conversation) open
   where s.status = 'sending' or (
     not (channels.held_at is not null)
     and not coalesce((
@@ -895,25 +926,34 @@ given as materialized (
   select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
 -- Their rows, and whether the claim still holds.
 entries as materialized (
-  select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
+  select s.request_id, s.account_id, s.contact_type,
+         lower(s.contact_value collate "C") collate "default" as contact_value,
+         s.close_conversation, s.conversation_id,
          given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
   from given join sends s on s.request_id = given."requestId"
   where s.request_id = any(array(select "requestId" from given))),
--- The sends that still have to enter a conversation, with their contact's open one.
+-- The sends that still have to enter a conversation, with their contact's open ones.
 entering as materialized (
-  select e.*, open.id as open_id
-  from entries e left join lateral (
-    select c.id from conversations c
-    where c.account_id = e.account_id and c.contact_type = e.contact_type
-      and c.contact_value = e.contact_value and c.closed_at is null
-    limit 1) open on true
+  select e.*, open.ids[1] as open_id,
+         case when e.close_conversation then open.ids else open.ids[2:] end as ids_to_close
+  from entries e cross join lateral (
+    select array_agg(id order by id desc) as ids from (
+      select c.id from conversations c
+      where c.account_id = e.account_id and c.contact_type = e.contact_type
+        and c.contact_value = e.contact_value and c.closed_at is null
+      union all
+      select c.id from conversations c
+      where e.contact_type = 'email' and c.account_id = e.account_id and c.contact_type = e.contact_type
+        and lower(c.contact_value collate "C") collate "default" = e.contact_value
+        and c.contact_value <> lower(c.contact_value collate "C") collate "default"
+        and c.closed_at is null) one) open
   where e.conversation_id is null),
--- The conversations to close, locked. One that another transaction closes meanwhile isn't open any more.
+-- The conversations to close, locked: of a contact with several, all but the one that is joined. One that another
+-- transaction closes meanwhile isn't open any more.
 to_close as materialized (
   select c.id, e.request_id
-  from entering e join conversations c on c.id = e.open_id and c.closed_at is null
-  where e.close_conversation
-  order by c.account_id, c.contact_type, c.contact_value
+  from entering e join conversations c on c.id = any(e.ids_to_close) and c.closed_at is null
+  order by e.account_id, e.contact_type, e.contact_value, c.id
   for no key update of c),
 -- Those that are closed here, and by which send.
 closed as (
@@ -921,24 +961,30 @@ closed as (
   from to_close t
   where c.id = t.id
   returning c.id, t.request_id),
+-- Those that sends asked for, one for each.
+asked_for as (
+  select distinct on (request_id) closed.id, request_id
+  from closed join entering e using (request_id)
+  where e.close_conversation
+  order by request_id, closed.id <> e.open_id),
 -- The successors of those that are closed here, which no other transaction can open. If none was open, opening
 -- one may wait for another transaction that does the same. A statement that also closes must not wait like that.
 opened as (
   insert into conversations (id, account_id, contact_type, contact_value, opened_at)
   select new_id, account_id, contact_type, contact_value, now()
   from entering
-  where request_id in (select request_id from closed)
-     or open_id is null and not exists (select from entering where close_conversation and open_id is not null)
+  where request_id in (select request_id from asked_for)
+     or open_id is null and not exists (select from entering where cardinality(ids_to_close) > 0)
   order by account_id, contact_type, contact_value
   on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
   returning id),
 -- The conversation that each send joins: its own new one, or the open one. Null if it has to wait for the next round.
 entered as (
   select e.*, coalesce(opened.id, case when not e.close_conversation then e.open_id end) as joined_id,
-         closed.id as closed_id
+         asked_for.id as closed_id
   from entering e
     left join opened on opened.id = e.new_id
-    left join closed on closed.request_id = e.request_id),
+    left join asked_for on asked_for.request_id = e.request_id),
 -- An attempt counts as begun when its conversation is closed.
 joined as (
   update sends s
@@ -962,38 +1008,49 @@ select e.request_id, e.conversation_id, (
   where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
 from entries e where e.conversation_id is not null;
 
--- erase_suppressions: Replaces an erased contact in its entries by a keyed hash.
+-- erase_suppressions: Replaces an erased contact in its entries by keyed hashes.
 -- $1: the account; $2: the contact; $3: the key of hashes.
 with
--- Entries of one that was erased before, and added again since.
-repeated as (
-  delete from suppressions e
-  where e.account_id = $1 and e.contact_value = $2 and exists (
-      select from suppressions erased
-      where erased.account_id = e.account_id
-        and erased.contact_value = 'erased:' || encode(sha256(
-            substring($3::bytea from 65)
-              || sha256(substring($3::bytea for 64)
-                || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')
-        and erased.channel_id is not distinct from e.channel_id)),
+-- Its entries, with what replaces it: of the spelling, for the previous release, and of all spellings.
+theirs as materialized (
+  select e.id, e.channel_id,
+         'erased:' || encode(sha256(
+           substring($3::bytea from 65)
+             || sha256(substring($3::bytea for 64)
+               || convert_to($1::uuid || ' '
+               || e.contact_value, 'UTF8'))), 'hex') as value,
+         'erased:' || encode(sha256(
+           substring($3::bytea from 65)
+             || sha256(substring($3::bytea for 64)
+               || convert_to($1::uuid || ' '
+               || lower($2::text collate "C") collate "default", 'UTF8'))), 'hex') as key
+  from suppressions e
+  where e.account_id = $1::uuid and e.erased_at is null
+    and coalesce(e.contact_key,
+        lower(e.contact_value collate "C") collate "default") = lower($2::text collate "C") collate "default"),
+-- Those of one that was erased before, and added again since.
+repeated as materialized (
+  select theirs.*, before.id as before_id
+  from theirs join suppressions before
+    on before.account_id = $1 and before.contact_value = theirs.value
+       and before.channel_id is not distinct from theirs.channel_id),
+-- The former ones stay in their place.
+removed as (
+  delete from suppressions where id in (select id from repeated)),
+-- The former ones hold for all spellings from now on.
+completed as (
+  update suppressions e set contact_key = nullif(repeated.key, repeated.value)
+  from repeated where e.id = repeated.before_id),
 -- Its waiting sends are found by their account from now on.
 checks as (
   update suppression_checks set contact_value = null
-  where account_id = $1 and contact_value = $2)
+  where account_id = $1
+    and lower(contact_value collate "C") collate "default" = lower($2::text collate "C") collate "default")
 update suppressions e
-set contact_value = 'erased:' || encode(sha256(
-    substring($3::bytea from 65)
-      || sha256(substring($3::bytea for 64)
-        || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex'),
+set contact_value = theirs.value, contact_key = nullif(theirs.key, theirs.value),
     erased_at = clock_timestamp(), reason = null
-where e.account_id = $1 and e.contact_value = $2 and not exists (
-    select from suppressions erased
-    where erased.account_id = e.account_id
-      and erased.contact_value = 'erased:' || encode(sha256(
-          substring($3::bytea from 65)
-            || sha256(substring($3::bytea for 64)
-              || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')
-      and erased.channel_id is not distinct from e.channel_id)
+from theirs
+where e.id = theirs.id and e.id not in (select id from repeated)
 returning e.id;
 
 -- expire_sends: Fails queued sends that have expired.
@@ -1076,15 +1133,23 @@ chosen as materialized (
       select case when (select exists (select from suppressions)) then
           (select e.cause from suppressions e
            where e.account_id = s.account_id
-             and e.contact_value = any(
+             and coalesce(e.contact_key,
+                 lower(e.contact_value collate "C") collate "default") = any(
                case when (select exists (
                     select from suppressions where erased_at is not null)) then
-                 array[s.contact_value,
+                 array[lower(s.contact_value collate "C") collate "default",
                        'erased:' || encode(sha256(
                          substring($3::bytea from 65)
                            || sha256(substring($3::bytea for 64)
-                             || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
-               else array[s.contact_value] end)
+                             || convert_to(s.account_id || ' '
+                             || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                       case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                         'erased:' || encode(sha256(
+                           substring($3::bytea from 65)
+                             || sha256(substring($3::bytea for 64)
+                               || convert_to(s.account_id || ' '
+                               || s.contact_value, 'UTF8'))), 'hex') end]
+               else array[lower(s.contact_value collate "C") collate "default"] end)
              and (e.channel_id is null or e.channel_id = s.channel_id)
            limit 1) end as cause) suppressed
   where s.finished_at is null and s.status = 'queued'
@@ -1347,7 +1412,9 @@ used as materialized (
 counted as (
   select given.*,
          case ordering when 'contact' then
-           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+           hashtextextended(concat(
+             "channelId", ' ', contact->>'type', ' ',
+             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
          row_number() over (partition by "channelId" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
@@ -1410,7 +1477,10 @@ checked as (
   from chosen c
   where (select exists (select from suppressions)) and coalesce((
     select true from suppressions e
-    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    where e.account_id = c.account_id
+      and coalesce(e.contact_key,
+          lower(e.contact_value collate "C") collate "default")
+        = lower(c.contact_value collate "C") collate "default"
     limit 1), false)),
 -- A permit was for the other channel.
 unused as (
@@ -1536,15 +1606,23 @@ select s.request_id as "requestId", s.status as "status",
        exists (
          select from suppressions e
          where e.account_id = s.account_id and e.channel_id is null
-           and e.contact_value = any(
+           and coalesce(e.contact_key,
+               lower(e.contact_value collate "C") collate "default") = any(
              case when (select exists (
                   select from suppressions where erased_at is not null)) then
-               array[s.contact_value,
+               array[lower(s.contact_value collate "C") collate "default",
                      'erased:' || encode(sha256(
                        substring($2::bytea from 65)
                          || sha256(substring($2::bytea for 64)
-                           || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
-             else array[s.contact_value] end)) as "isSuppressed"
+                           || convert_to(s.account_id || ' '
+                           || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                     case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                       'erased:' || encode(sha256(
+                         substring($2::bytea from 65)
+                           || sha256(substring($2::bytea for 64)
+                             || convert_to(s.account_id || ' '
+                             || s.contact_value, 'UTF8'))), 'hex') end]
+             else array[lower(s.contact_value collate "C") collate "default"] end)) as "isSuppressed"
 from sends s join ways using (request_id) left join stored using (request_id)
 where s.request_id = any((select $1::uuid[])::uuid[]);
 
@@ -2082,11 +2160,24 @@ group by available.id, available.at, available.permits, available.first_at, avai
 
 -- import_suppressions: Adds a page of imported entries, but those that are there.
 -- $1: the account; $2: their ids; $3: the kinds of the contacts; $4: the contacts; $5: the channels; $6: why.
-with added as (
-  insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
-  select given.id, $1, given.type, given.value, given.channel_id, 'manual', given.reason
+with
+-- Each contact and channel once, in the first of its spellings.
+given as (
+  select distinct on (folded, channel_id) given.*, lower(value collate "C") collate "default" as folded
   from unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::text[])
     as given (id, type, value, channel_id, reason)
+  order by folded, channel_id, id),
+-- But those that are there.
+added as (
+  insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
+  select given.id, $1, given.type, given.value, given.channel_id, 'manual', given.reason
+  from given
+  where not exists (
+    select from suppressions e
+    where e.account_id = $1 and coalesce(e.contact_key,
+        lower(e.contact_value collate "C") collate "default") = given.folded
+      and e.channel_id is not distinct from given.channel_id
+    offset 0)
   on conflict do nothing
   returning 1)
 select count(*)::int as added from added;
@@ -2134,7 +2225,9 @@ sent_now as (
 counted as (
   select given.*,
          case ordering when 'contact' then
-           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+           hashtextextended(concat(
+             "channelId", ' ', contact->>'type', ' ',
+             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
          row_number() over (partition by "channelId" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
@@ -2228,7 +2321,9 @@ admitted as (
 counted as (
   select given.*,
          case ordering when 'contact' then
-           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+           hashtextextended(concat(
+             "channelId", ' ', contact->>'type', ' ',
+             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
          row_number() over (partition by "channelId" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
@@ -2304,7 +2399,9 @@ recorded as (
       -- The send, if it is in time, and its lane.
       select fields.*,
              case ordering when 'contact' then
-               hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
+               hashtextextended(concat(
+                 "channelId", ' ', contact->>'type', ' ',
+                 lower((contact->>'value') collate "C") collate "default"), 0) end as lane
       from jsonb_to_record($1) as fields (
         "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
         "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
@@ -2359,7 +2456,9 @@ admitted as (
 counted as (
   select given.*,
          case ordering when 'contact' then
-           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+           hashtextextended(concat(
+             "channelId", ' ', contact->>'type', ' ',
+             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
          row_number() over (partition by "channelId" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
@@ -2429,7 +2528,9 @@ used as materialized (
 counted as (
   select given.*,
          case ordering when 'contact' then
-           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+           hashtextextended(concat(
+             "channelId", ' ', contact->>'type', ' ',
+             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
          row_number() over (partition by "channelId" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
@@ -2550,6 +2651,19 @@ select e.id as "suppressionId", e.contact_type as "contactType",
 from suppressions e
 -- By the index of accounts: in that of ids, a plan may read the entries of others.
 where (e.account_id, e.id) > ($1, $2) and (e.account_id, e.id) <= ($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+  and (e.contact_value = coalesce(e.contact_key,
+        lower(e.contact_value collate "C") collate "default")
+    or not exists (
+      select from suppressions other
+      where other.account_id = e.account_id
+        and coalesce(other.contact_key,
+            lower(other.contact_value collate "C") collate "default")
+          = coalesce(e.contact_key,
+              lower(e.contact_value collate "C") collate "default")
+        and other.channel_id is not distinct from e.channel_id
+        and (other.id < e.id
+          or other.contact_value = coalesce(other.contact_key,
+              lower(other.contact_value collate "C") collate "default"))))
 order by e.account_id, e.id limit $3;
 
 -- lock_channels: Locks the channels whose permits are about to be granted.
@@ -2578,16 +2692,21 @@ select t.kind, t.id, t.name, t.account_id as "accountId", a.name as "accountName
 from (
   select distinct on (known.value, known.account_id) known.kind, known.id, null as name, known.account_id
   from unnest($1::text[]) as given (value) cross join lateral (
-    (select 'contactOfSend' as kind, 1 as rank, s.request_id as id, s.account_id, s.contact_value as value
-     from sends s where s.contact_value = given.value limit 2000)
+    (select 'contactOfSend' as kind, 1 as rank, s.request_id as id, s.account_id, given.value
+     from sends s where (s.contact_value = given.value
+         or lower(s.contact_value collate "C") collate "default" = given.value
+           and s.contact_value <> lower(s.contact_value collate "C") collate "default") limit 2000)
     union all
-    (select 'contactOfSend', 1, s.request_id, s.account_id, s.contact_value
-     from scheduled_sends s where s.contact_value = given.value limit 2000)
+    (select 'contactOfSend', 1, s.request_id, s.account_id, given.value
+     from scheduled_sends s where (s.contact_value = given.value
+         or lower(s.contact_value collate "C") collate "default" = given.value
+           and s.contact_value <> lower(s.contact_value collate "C") collate "default") limit 2000)
     union all
     select 'contactOfSuppression', 2, e.id, e.account_id, given.value
     from accounts a cross join lateral (
-      select * from suppressions where account_id = a.id and contact_value = given.value
-      order by id desc limit 1) e) known
+      select * from suppressions e where e.account_id = a.id and coalesce(e.contact_key,
+          lower(e.contact_value collate "C") collate "default") = given.value
+      order by e.id desc limit 1) e) known
   order by known.value, known.account_id, known.rank, known.id desc) t
   join accounts a on a.id = t.account_id
 order by t.kind, t.id desc;
@@ -2683,7 +2802,9 @@ used as materialized (
 counted as (
   select given.*,
          case ordering when 'contact' then
-           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+           hashtextextended(concat(
+             "channelId", ' ', contact->>'type', ' ',
+             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
          row_number() over (partition by "channelId" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
@@ -2749,7 +2870,9 @@ used as materialized (
 counted as (
   select given.*,
          case ordering when 'contact' then
-           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+           hashtextextended(concat(
+             "channelId", ' ', contact->>'type', ' ',
+             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
          row_number() over (partition by "channelId" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
@@ -2936,7 +3059,20 @@ returning least(300,
 -- $1: the account; $2: before this entry; $3: how many are looked at; $4: the cause; $5: the channel; $6: how many.
 select e.id as "suppressionId", e.contact_type as "contactType",
   case when e.erased_at is null then e.contact_value end as "contactValue",
-  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt",
+  (e.contact_value = coalesce(e.contact_key,
+      lower(e.contact_value collate "C") collate "default")
+  or not exists (
+    select from suppressions other
+    where other.account_id = e.account_id
+      and coalesce(other.contact_key,
+          lower(other.contact_value collate "C") collate "default")
+        = coalesce(e.contact_key,
+            lower(e.contact_value collate "C") collate "default")
+      and other.channel_id is not distinct from e.channel_id
+      and (other.id < e.id
+        or other.contact_value = coalesce(other.contact_key,
+            lower(other.contact_value collate "C") collate "default")))) as "isShown"
 from (
   select * from suppressions
   where (account_id, id) < ($1, $2) and (account_id, id) > ($1, '00000000-0000-0000-0000-000000000000')
@@ -3006,15 +3142,23 @@ candidates as materialized (
           and not (case when (select exists (select from suppressions)) then
                 (select e.cause from suppressions e
                  where e.account_id = s.account_id
-                   and e.contact_value = any(
+                   and coalesce(e.contact_key,
+                       lower(e.contact_value collate "C") collate "default") = any(
                      case when (select exists (
                           select from suppressions where erased_at is not null)) then
-                       array[s.contact_value,
+                       array[lower(s.contact_value collate "C") collate "default",
                              'erased:' || encode(sha256(
                                substring($5::bytea from 65)
                                  || sha256(substring($5::bytea for 64)
-                                   || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
-                     else array[s.contact_value] end)
+                                   || convert_to(s.account_id || ' '
+                                   || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                             case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                               'erased:' || encode(sha256(
+                                 substring($5::bytea from 65)
+                                   || sha256(substring($5::bytea for 64)
+                                     || convert_to(s.account_id || ' '
+                                     || s.contact_value, 'UTF8'))), 'hex') end]
+                     else array[lower(s.contact_value collate "C") collate "default"] end)
                    and (e.channel_id is null or e.channel_id = s.channel_id)
                  limit 1) end is not null)
           and (select alive_until > clock_timestamp() from workers where name = $2))
@@ -3023,14 +3167,26 @@ candidates as materialized (
   for no key update ),
 -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
 claimable as materialized (
-  select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
-         ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
-         s.conversation_id is null and not s.close_conversation and open.id is null as opens
+  select s.request_id, s.account_id, s.contact_type, person.value as contact_value,
+         case when cardinality(open.ids) = 1 then open.ids[1] end as open_id,
+         ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, person.value)] as new_id,
+         s.conversation_id is null and not s.close_conversation and open.ids is null as opens
   from candidates s join channels on channels.id = s.channel_id
-  left join lateral (
-    select c.id from conversations c
-    where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
-      and c.contact_value = s.contact_value and c.closed_at is null) open on true
+  cross join lateral (
+    select lower(s.contact_value collate "C") collate "default" as value) person
+  -- With several open ones, the send stays without, and closes all but the newest when it enters.
+  cross join lateral (
+    select array_agg(id order by id desc) as ids from (
+      select c.id from conversations c
+      where c.account_id = s.account_id and c.contact_type = s.contact_type
+        and c.contact_value = person.value and c.closed_at is null
+      union all
+      select c.id from conversations c
+      where s.contact_type = 'email' and c.account_id = s.account_id and c.contact_type = s.contact_type
+        and lower(c.contact_value collate "C") collate "default" = person.value
+        and c.contact_value <> lower(c.contact_value collate "C") collate "default"
+        and c.closed_at is null) one
+    where not s.close_conversation) open
   where s.status = 'sending' or (
     not (channels.held_at is not null)
     and not coalesce((
@@ -3920,15 +4076,23 @@ asked as (
   select s.*, s.status = 'queued' and (case when (select exists (select from suppressions)) then
         (select e.cause from suppressions e
          where e.account_id = s.account_id
-           and e.contact_value = any(
+           and coalesce(e.contact_key,
+               lower(e.contact_value collate "C") collate "default") = any(
              case when (select exists (
                   select from suppressions where erased_at is not null)) then
-               array[s.contact_value,
+               array[lower(s.contact_value collate "C") collate "default",
                      'erased:' || encode(sha256(
                        substring($2::bytea from 65)
                          || sha256(substring($2::bytea for 64)
-                           || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
-             else array[s.contact_value] end)
+                           || convert_to(s.account_id || ' '
+                           || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                     case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                       'erased:' || encode(sha256(
+                         substring($2::bytea from 65)
+                           || sha256(substring($2::bytea for 64)
+                             || convert_to(s.account_id || ' '
+                             || s.contact_value, 'UTF8'))), 'hex') end]
+             else array[lower(s.contact_value collate "C") collate "default"] end)
            and (e.channel_id is null or e.channel_id = s.channel_id)
          limit 1) end is not null) as is_suppressed
   from sends s
@@ -4050,26 +4214,57 @@ returning e.id as "endpointId";
 
 -- remove_suppressed_contact: Removes the entry of a contact and a channel.
 -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel.
-delete from suppressions e where e.account_id = $1::uuid
-  and e.contact_value = any(
-    case when (select exists (
-         select from suppressions where erased_at is not null)) then
-      array[$2::text,
-            'erased:' || encode(sha256(
-              substring($3::bytea from 65)
-                || sha256(substring($3::bytea for 64)
-                  || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')]
-    else array[$2::text] end)
-  and e.channel_id is not distinct from $4::uuid
-returning e.id as "suppressionId", e.contact_type as "contactType",
+with removed as (
+  delete from suppressions e where e.account_id = $1::uuid
+    and coalesce(e.contact_key,
+        lower(e.contact_value collate "C") collate "default") = any(
+      case when (select exists (
+           select from suppressions where erased_at is not null)) then
+        array[lower($2::text collate "C") collate "default",
+              'erased:' || encode(sha256(
+                substring($3::bytea from 65)
+                  || sha256(substring($3::bytea for 64)
+                    || convert_to($1::uuid || ' '
+                    || lower($2::text collate "C") collate "default", 'UTF8'))), 'hex'),
+              case when $2::text <> lower($2::text collate "C") collate "default" then
+                'erased:' || encode(sha256(
+                  substring($3::bytea from 65)
+                    || sha256(substring($3::bytea for 64)
+                      || convert_to($1::uuid || ' '
+                      || $2::text, 'UTF8'))), 'hex') end]
+      else array[lower($2::text collate "C") collate "default"] end)
+    and e.channel_id is not distinct from $4::uuid
+  returning *)
+select e.id as "suppressionId", e.contact_type as "contactType",
   case when e.erased_at is null then e.contact_value end as "contactValue",
-  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt";
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
+from removed e
+order by e.contact_value = coalesce(e.contact_key,
+    lower(e.contact_value collate "C") collate "default") desc, e.id
+limit 1;
 
--- remove_suppression: Removes an entry by its id.
-delete from suppressions e where e.id = $2 and e.account_id = coalesce($1, e.account_id)
-returning e.id as "suppressionId", e.contact_type as "contactType",
+-- remove_suppression: Removes an entry by its id, and those of its contact in other spellings.
+-- $1: the account, or none; $2: the entry.
+with
+-- The entry.
+asked as (
+  select * from suppressions
+  where id = $2 and account_id = coalesce($1, account_id)),
+-- With those in other spellings.
+removed as (
+  delete from suppressions e using asked
+  where e.account_id = asked.account_id
+    and coalesce(e.contact_key,
+        lower(e.contact_value collate "C") collate "default")
+      = coalesce(asked.contact_key,
+          lower(asked.contact_value collate "C") collate "default")
+    and e.channel_id is not distinct from asked.channel_id
+  returning e.*)
+select e.id as "suppressionId", e.contact_type as "contactType",
   case when e.erased_at is null then e.contact_value end as "contactValue",
-  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt";
+  e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
+from removed e
+where e.id = $2;
 
 -- replay_send: Queues a failed or uncertain send again.
 with
@@ -4089,7 +4284,10 @@ checked as (
   from chosen c
   where (select exists (select from suppressions)) and coalesce((
     select true from suppressions e
-    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    where e.account_id = c.account_id
+      and coalesce(e.contact_key,
+          lower(e.contact_value collate "C") collate "default")
+        = lower(c.contact_value collate "C") collate "default"
     limit 1), false)),
 -- When each falls due, and its last attempt.
 due as (
@@ -4210,7 +4408,7 @@ page as materialized (
                (select e.fields from send_events e
                 where e.request_id = s.request_id and e.event = 'undelivered'
                 order by e.at desc limit 1) end->>'reason' else s.failure end)) > 0)
-         and ($7::text is null or s.contact_value = $7)
+         and ($7::text is null or lower(s.contact_value collate "C") collate "default" = $7)
          and ($8::uuid is null or s.flow_id = $8)
          and ($9::text is null or s.reference = $9)
          and ($10::text is null or coalesce(
@@ -4244,7 +4442,7 @@ chosen as materialized (
             (select e.fields from send_events e
              where e.request_id = s.request_id and e.event = 'undelivered'
              order by e.at desc limit 1) end->>'reason' else s.failure end)) > 0)
-      and ($7::text is null or s.contact_value = $7)
+      and ($7::text is null or lower(s.contact_value collate "C") collate "default" = $7)
       and ($8::uuid is null or s.flow_id = $8)
       and ($9::text is null or s.reference = $9)
       and ($10::text is null or coalesce(
@@ -4265,7 +4463,10 @@ checked as (
   from chosen c
   where (select exists (select from suppressions)) and coalesce((
     select true from suppressions e
-    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    where e.account_id = c.account_id
+      and coalesce(e.contact_key,
+          lower(e.contact_value collate "C") collate "default")
+        = lower(c.contact_value collate "C") collate "default"
     limit 1), false)),
 -- When each falls due, and its last attempt.
 due as (
@@ -4501,7 +4702,10 @@ checked as (
   from (select "accountId" as account_id, contact->>'value' as contact_value from admitted) c
   where (select exists (select from suppressions)) and coalesce((
     select true from suppressions e
-    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    where e.account_id = c.account_id
+      and coalesce(e.contact_key,
+          lower(e.contact_value collate "C") collate "default")
+        = lower(c.contact_value collate "C") collate "default"
     limit 1), false)),
 -- In the order in which they were given.
 recorded as (
@@ -4558,7 +4762,10 @@ checked as (
   from (select "accountId" as account_id, contact->>'value' as contact_value from admitted) c
   where (select exists (select from suppressions)) and coalesce((
     select true from suppressions e
-    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    where e.account_id = c.account_id
+      and coalesce(e.contact_key,
+          lower(e.contact_value collate "C") collate "default")
+        = lower(c.contact_value collate "C") collate "default"
     limit 1), false)),
 -- In the order in which they were given.
 recorded as (
@@ -4771,6 +4978,15 @@ added as (
                  where f = any(g."channelIds") limit 1) end)
   where not s.contact_value = 'erased'
     and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
+    and not exists (
+      select from suppressions e
+      where e.account_id = s.account_id
+        and coalesce(e.contact_key,
+            lower(e.contact_value collate "C") collate "default")
+          = lower(s.contact_value collate "C") collate "default"
+        and e.channel_id is not distinct from
+          case when (g.sign, s.contact_type) in (('bounce', 'phone'), ('opt_out', 'phone'), ('opt_out', 'email'))
+                         then channels.id end)
   order by s.account_id, s.contact_value
   on conflict do nothing
   returning id, account_id, contact_value),
@@ -4785,13 +5001,16 @@ select id from added;
 with
 -- The checks.
 chosen as materialized (
-  (select account_id, contact_value from suppression_checks
+  (select account_id, lower(contact_value collate "C") collate "default" as contact_value from suppression_checks
    where id = any((select $1::bigint[])::bigint[]))),
 -- Sends that have not ended, of contacts.
 of_contacts as (
   select s.request_id, s.status, s.account_id, s.channel_id, s.contact_value
   from chosen c cross join lateral (
-    select * from sends where sends.contact_value = c.contact_value offset 0) s
+    select * from sends
+    where (sends.contact_value = c.contact_value
+        or lower(sends.contact_value collate "C") collate "default" = c.contact_value
+          and sends.contact_value <> lower(sends.contact_value collate "C") collate "default") offset 0) s
   where c.contact_value is not null and s.account_id = c.account_id and s.finished_at is null),
 -- The same of whole accounts.
 of_accounts as (
@@ -4804,7 +5023,11 @@ of_accounts as (
 scheduled as (
   select s.request_id, 'scheduled', s.account_id, s.channel_id, s.contact_value
   from chosen c cross join lateral (
-    select * from scheduled_sends where scheduled_sends.contact_value = c.contact_value offset 0) s
+    select * from scheduled_sends
+    where (scheduled_sends.contact_value = c.contact_value
+        or lower(scheduled_sends.contact_value collate "C") collate "default" = c.contact_value
+          and scheduled_sends.contact_value <> lower(scheduled_sends.contact_value collate "C") collate "default")
+    offset 0) s
   where c.contact_value is not null and s.account_id = c.account_id
   union all
   select s.request_id, 'scheduled', s.account_id, s.channel_id, s.contact_value
@@ -4817,15 +5040,23 @@ from (select * from of_contacts union all select * from of_accounts union all se
 where (case when (select exists (select from suppressions)) then
       (select e.cause from suppressions e
        where e.account_id = s.account_id
-         and e.contact_value = any(
+         and coalesce(e.contact_key,
+             lower(e.contact_value collate "C") collate "default") = any(
            case when (select exists (
                 select from suppressions where erased_at is not null)) then
-             array[s.contact_value,
+             array[lower(s.contact_value collate "C") collate "default",
                    'erased:' || encode(sha256(
                      substring($2::bytea from 65)
                        || sha256(substring($2::bytea for 64)
-                         || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
-           else array[s.contact_value] end)
+                         || convert_to(s.account_id || ' '
+                         || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                   case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                     'erased:' || encode(sha256(
+                       substring($2::bytea from 65)
+                         || sha256(substring($2::bytea for 64)
+                           || convert_to(s.account_id || ' '
+                           || s.contact_value, 'UTF8'))), 'hex') end]
+           else array[lower(s.contact_value collate "C") collate "default"] end)
          and (e.channel_id is null or e.channel_id = s.channel_id)
        limit 1) end is not null)
   -- One that could fall back is sent at its time, not before it: its claim fails it then.
@@ -4834,15 +5065,23 @@ where (case when (select exists (select from suppressions)) then
        or exists (
            select from suppressions e
            where e.account_id = s.account_id and e.channel_id is null
-             and e.contact_value = any(
+             and coalesce(e.contact_key,
+                 lower(e.contact_value collate "C") collate "default") = any(
                case when (select exists (
                     select from suppressions where erased_at is not null)) then
-                 array[s.contact_value,
+                 array[lower(s.contact_value collate "C") collate "default",
                        'erased:' || encode(sha256(
                          substring($2::bytea from 65)
                            || sha256(substring($2::bytea for 64)
-                             || convert_to(s.account_id || ' ' || s.contact_value, 'UTF8'))), 'hex')]
-               else array[s.contact_value] end)))
+                             || convert_to(s.account_id || ' '
+                             || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                       case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                         'erased:' || encode(sha256(
+                           substring($2::bytea from 65)
+                             || sha256(substring($2::bytea for 64)
+                               || convert_to(s.account_id || ' '
+                               || s.contact_value, 'UTF8'))), 'hex') end]
+               else array[lower(s.contact_value collate "C") collate "default"] end)))
 limit 1000;
 
 -- suppressions_of_contact: Lists the entries of one contact.
@@ -4852,15 +5091,36 @@ select e.id as "suppressionId", e.contact_type as "contactType",
   e.channel_id as "channelId", e.cause, e.reason, e.request_id as "requestId", e.created_at as "createdAt"
 from suppressions e
 where e.account_id = $1::uuid
-  and e.contact_value = any(
+  and coalesce(e.contact_key,
+      lower(e.contact_value collate "C") collate "default") = any(
     case when (select exists (
          select from suppressions where erased_at is not null)) then
-      array[$2::text,
+      array[lower($2::text collate "C") collate "default",
             'erased:' || encode(sha256(
               substring($3::bytea from 65)
                 || sha256(substring($3::bytea for 64)
-                  || convert_to($1::uuid || ' ' || $2::text, 'UTF8'))), 'hex')]
-    else array[$2::text] end)
+                  || convert_to($1::uuid || ' '
+                  || lower($2::text collate "C") collate "default", 'UTF8'))), 'hex'),
+            case when $2::text <> lower($2::text collate "C") collate "default" then
+              'erased:' || encode(sha256(
+                substring($3::bytea from 65)
+                  || sha256(substring($3::bytea for 64)
+                    || convert_to($1::uuid || ' '
+                    || $2::text, 'UTF8'))), 'hex') end]
+    else array[lower($2::text collate "C") collate "default"] end)
+  and (e.contact_value = coalesce(e.contact_key,
+        lower(e.contact_value collate "C") collate "default")
+    or not exists (
+      select from suppressions other
+      where other.account_id = e.account_id
+        and coalesce(other.contact_key,
+            lower(other.contact_value collate "C") collate "default")
+          = coalesce(e.contact_key,
+              lower(e.contact_value collate "C") collate "default")
+        and other.channel_id is not distinct from e.channel_id
+        and (other.id < e.id
+          or other.contact_value = coalesce(other.contact_key,
+              lower(other.contact_value collate "C") collate "default"))))
 order by e.id;
 
 -- take_idempotency_key: Stores the Idempotency-Key of a request that is no send, unless it is taken.
@@ -5029,7 +5289,7 @@ page as materialized (
                (select e.fields from send_events e
                 where e.request_id = s.request_id and e.event = 'undelivered'
                 order by e.at desc limit 1) end->>'reason' else s.failure end)) > 0)
-         and ($7::text is null or s.contact_value = $7)
+         and ($7::text is null or lower(s.contact_value collate "C") collate "default" = $7)
          and ($8::uuid is null or s.flow_id = $8)
          and ($9::text is null or s.reference = $9)
          and ($10::text is null or coalesce(

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { addChecks } from '../claim-rule.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { folded } from '../contact-rule.ts'
 import { countAccepts } from '../counters/counted-as.ts'
 import { isUnfinished } from '../lane-rule.ts'
 import { media } from '../schema.ts'
@@ -38,7 +39,9 @@ export interface RecordedSend {
 
 const lane = sqlText`
   case ordering when 'contact' then
-    hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end`
+    hashtextextended(concat(
+      "channelId", ' ', contact->>'type', ' ',
+      ${folded("(contact->>'value')")}), 0) end`
 
 /** SQL of the last unfinished send of a lane. */
 const lastOf = (lane: string) => sqlText`

@@ -5,7 +5,9 @@ import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import { isFree, isLimited, isReady, isSuppressed } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
+import { folded } from '../contact-rule.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
+import { openConversations } from './open-conversations.ts'
 
 /** A send that this worker has claimed, with everything for the call to its provider except the bytes of its media. */
 export interface ClaimedSend {
@@ -75,14 +77,18 @@ const claim = (lock: string) => sqlText`
     for no key update ${lock}),
   -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
   claimable as materialized (
-    select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
-           ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
-           s.conversation_id is null and not s.close_conversation and open.id is null as opens
+    select s.request_id, s.account_id, s.contact_type, person.value as contact_value,
+           case when cardinality(open.ids) = 1 then open.ids[1] end as open_id,
+           ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, person.value)] as new_id,
+           s.conversation_id is null and not s.close_conversation and open.ids is null as opens
     from candidates s join channels on channels.id = s.channel_id
-    left join lateral (
-      select c.id from conversations c
-      where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
-        and c.contact_value = s.contact_value and c.closed_at is null) open on true
+    cross join lateral (
+      select ${folded('s.contact_value')} as value) person
+    -- With several open ones, the send stays without, and closes all but the newest when it enters.
+    cross join lateral (
+      select array_agg(id order by id desc) as ids from (
+        ${openConversations({ account: 's.account_id', type: 's.contact_type', value: 'person.value' })}) one
+      where not s.close_conversation) open
     where s.status = 'sending' or (
       ${isFree})),
   -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this

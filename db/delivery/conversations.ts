@@ -1,10 +1,12 @@
 import { and, asc, eq } from 'drizzle-orm'
-import type { Contact } from '../../src/core/contact.ts'
+import { type Contact, foldContactValue } from '../../src/core/contact.ts'
 import { newId } from '../../src/core/new-id.ts'
 import type { Database } from '../client.ts'
+import { contactIs, folded } from '../contact-rule.ts'
 import { eventOf } from '../event-sql.ts'
 import { conversations } from '../schema.ts'
 import { isOneOf, prepared, sqlText } from '../statement.ts'
+import { openConversations } from './open-conversations.ts'
 
 /** A send that has to enter a conversation with its contact. */
 export interface Entry {
@@ -46,25 +48,26 @@ const enterStatement = prepared<Entered>(
       select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
     -- Their rows, and whether the claim still holds.
     entries as materialized (
-      select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
+      select s.request_id, s.account_id, s.contact_type,
+             ${folded('s.contact_value')} as contact_value,
+             s.close_conversation, s.conversation_id,
              given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
       from given join sends s on s.request_id = given."requestId"
       where ${isOneOf('s.request_id', 'given')}),
-    -- The sends that still have to enter a conversation, with their contact's open one.
+    -- The sends that still have to enter a conversation, with their contact's open ones.
     entering as materialized (
-      select e.*, open.id as open_id
-      from entries e left join lateral (
-        select c.id from conversations c
-        where c.account_id = e.account_id and c.contact_type = e.contact_type
-          and c.contact_value = e.contact_value and c.closed_at is null
-        limit 1) open on true
+      select e.*, open.ids[1] as open_id,
+             case when e.close_conversation then open.ids else open.ids[2:] end as ids_to_close
+      from entries e cross join lateral (
+        select array_agg(id order by id desc) as ids from (
+          ${openConversations({ account: 'e.account_id', type: 'e.contact_type', value: 'e.contact_value' })}) one) open
       where e.conversation_id is null),
-    -- The conversations to close, locked. One that another transaction closes meanwhile isn't open any more.
+    -- The conversations to close, locked: of a contact with several, all but the one that is joined. One that another
+    -- transaction closes meanwhile isn't open any more.
     to_close as materialized (
       select c.id, e.request_id
-      from entering e join conversations c on c.id = e.open_id and c.closed_at is null
-      where e.close_conversation
-      order by c.account_id, c.contact_type, c.contact_value
+      from entering e join conversations c on c.id = any(e.ids_to_close) and c.closed_at is null
+      order by e.account_id, e.contact_type, e.contact_value, c.id
       for no key update of c),
     -- Those that are closed here, and by which send.
     closed as (
@@ -72,24 +75,30 @@ const enterStatement = prepared<Entered>(
       from to_close t
       where c.id = t.id
       returning c.id, t.request_id),
+    -- Those that sends asked for, one for each.
+    asked_for as (
+      select distinct on (request_id) closed.id, request_id
+      from closed join entering e using (request_id)
+      where e.close_conversation
+      order by request_id, closed.id <> e.open_id),
     -- The successors of those that are closed here, which no other transaction can open. If none was open, opening
     -- one may wait for another transaction that does the same. A statement that also closes must not wait like that.
     opened as (
       insert into conversations (id, account_id, contact_type, contact_value, opened_at)
       select new_id, account_id, contact_type, contact_value, now()
       from entering
-      where request_id in (select request_id from closed)
-         or open_id is null and not exists (select from entering where close_conversation and open_id is not null)
+      where request_id in (select request_id from asked_for)
+         or open_id is null and not exists (select from entering where cardinality(ids_to_close) > 0)
       order by account_id, contact_type, contact_value
       on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
       returning id),
     -- The conversation that each send joins: its own new one, or the open one. Null if it has to wait for the next round.
     entered as (
       select e.*, coalesce(opened.id, case when not e.close_conversation then e.open_id end) as joined_id,
-             closed.id as closed_id
+             asked_for.id as closed_id
       from entering e
         left join opened on opened.id = e.new_id
-        left join closed on closed.request_id = e.request_id),
+        left join asked_for on asked_for.request_id = e.request_id),
     -- An attempt counts as begun when its conversation is closed.
     joined as (
       update sends s
@@ -142,7 +151,7 @@ export async function enterConversations(db: Database, entries: readonly Entry[]
 function nextOfEachContact(entries: readonly Entry[]): Entry[] {
   const begun = new Map<string, 'joining' | 'over'>()
   return entries.filter(({ accountId, contact, closeConversation }) => {
-    const key = `${accountId} ${contact.type} ${contact.value}`
+    const key = `${accountId} ${contact.type} ${foldContactValue(contact.value)}`
     const state = begun.get(key)
     const isNext = state === undefined || (state === 'joining' && !closeConversation)
     begun.set(key, isNext && !closeConversation ? 'joining' : 'over')
@@ -164,7 +173,7 @@ export function listConversations(db: Database, accountId: string, contact: Pick
       and(
         eq(conversations.accountId, accountId),
         eq(conversations.contactType, contact.type),
-        eq(conversations.contactValue, contact.value),
+        contactIs(contact.value),
       ),
     )
     .orderBy(asc(conversations.openedAt))

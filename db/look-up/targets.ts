@@ -1,4 +1,6 @@
+import { foldContactValue } from '../../src/core/contact.ts'
 import type { Database } from '../client.ts'
+import { entryKey, isContact } from '../contact-rule.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** What a pasted text may lead to. The contact is that of a send or of an entry, so that nothing personal names it. */
@@ -72,22 +74,22 @@ const ofContactsStatement = prepared<Target & { isNewest: boolean }>(
   targetsOf(sqlText`
     select distinct on (known.value, known.account_id) known.kind, known.id, null as name, known.account_id
     from unnest($1::text[]) as given (value) cross join lateral (
-      (select 'contactOfSend' as kind, 1 as rank, s.request_id as id, s.account_id, s.contact_value as value
-       from sends s where s.contact_value = given.value limit ${maxSends})
+      (select 'contactOfSend' as kind, 1 as rank, s.request_id as id, s.account_id, given.value
+       from sends s where ${isContact('s.contact_value', 'given.value')} limit ${maxSends})
       union all
-      (select 'contactOfSend', 1, s.request_id, s.account_id, s.contact_value
-       from scheduled_sends s where s.contact_value = given.value limit ${maxSends})
+      (select 'contactOfSend', 1, s.request_id, s.account_id, given.value
+       from scheduled_sends s where ${isContact('s.contact_value', 'given.value')} limit ${maxSends})
       union all
       select 'contactOfSuppression', 2, e.id, e.account_id, given.value
       from accounts a cross join lateral (
-        select * from suppressions where account_id = a.id and contact_value = given.value
-        order by id desc limit 1) e) known
+        select * from suppressions e where e.account_id = a.id and ${entryKey('e')} = given.value
+        order by e.id desc limit 1) e) known
     order by known.value, known.account_id, known.rank, known.id desc`),
 )
 
 /** @param values normalised. */
 export function targetsOfContacts(db: Database, values: readonly string[]): Promise<Target[]> {
-  return ofContactsStatement(db, [values])
+  return ofContactsStatement(db, [[...new Set(values.map(foldContactValue))]])
 }
 
 /** More are a list's. */

@@ -1,5 +1,7 @@
+import { foldContactValue } from '../../src/core/contact.ts'
 import type { ListQuery } from '../../src/core/list-query.ts'
 import type { Database } from '../client.ts'
+import { folded, isContact } from '../contact-rule.ts'
 import { postedChannel } from '../posted-channel.ts'
 import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
 import { byAccept, byId, type Order, Values } from './list-order.ts'
@@ -58,10 +60,10 @@ export async function sourcesOf(
   const ordered = (checked: readonly string[], found: readonly string[] = [], scan = order.newestFirst) =>
     source([...found, ...inOrder], checked, scan)
   /** By an index of few sends, or else in their order. */
-  const byIndex = async (table: string, index: string, value: string, checked: readonly string[]) =>
-    (await hasFew(db, `select from ${table} s where ${index} = $1`, [value]))
-      ? source([`${index} = ${values.add(value)}`], [...inOrder, ...checked])
-      : ordered([`${index} = ${values.add(value)}`, ...checked])
+  const byIndex = async (table: string, found: Matching, value: string, checked: readonly string[]) =>
+    (await hasFew(db, `select from ${table} s where ${found('$1')}`, [value]))
+      ? source([found(values.add(value))], [...inOrder, ...checked])
+      : ordered([found(values.add(value)), ...checked])
   const both = async (
     sources: (table: string, checked: string[]) => Promise<Source> | Source,
   ): Promise<Sources> => ({
@@ -73,12 +75,20 @@ export async function sourcesOf(
   if (reference !== undefined && accountId !== undefined)
     return await both((_, checked) => ordered(checked, [`s.reference = ${values.add(reference)}`]))
   if (reference !== undefined)
-    return await both((table, checked) => byIndex(table, 's.reference', reference, checked))
+    return await both((table, checked) => byIndex(table, hasReference, reference, checked))
   if (contact !== undefined)
-    return await both((table, checked) => byIndex(table, 's.contact_value', contact.value, checked))
+    return await both((table, checked) =>
+      byIndex(table, hasContact, foldContactValue(contact.value), checked),
+    )
   const rare = has.sends ? await rareSource(db, { accountId, query, values, conditions, inOrder }) : undefined
   return await both((table, checked) => (table === 'sends' && rare) || ordered(checked))
 }
+
+/** SQL of the sends that are found for a parameter. */
+type Matching = (value: string) => string
+
+const hasReference: Matching = (value) => `s.reference = ${value}`
+const hasContact: Matching = (value) => isContact('s.contact_value', value)
 
 const source = (found: readonly string[], checked: readonly string[], scan?: string): Source => ({
   found: found.join(' and ') || 'true',
@@ -152,7 +162,7 @@ function filtersOf(
   const anywhere = [
     flowId !== undefined && `s.flow_id = ${values.add(flowId)}::uuid`,
     contact !== undefined &&
-      `s.contact_type = ${values.add(contact.type)}::text and s.contact_value = ${values.add(contact.value)}::text`,
+      `s.contact_type = ${values.add(contact.type)}::text and ${folded('s.contact_value')} = ${values.add(foldContactValue(contact.value))}::text`,
   ].filter((condition) => condition !== false)
   // PostgreSQL refuses a value that the statement doesn't use.
   const ofScheduled = [...ofChannel('s.channel_id'), ...anywhere, ...(has.scheduled ? due('s.send_at') : [])]

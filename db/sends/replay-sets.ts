@@ -1,5 +1,7 @@
+import { foldContactValue } from '../../src/core/contact.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { Database } from '../client.ts'
+import { folded } from '../contact-rule.ts'
 import { postedChannel } from '../posted-channel.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
@@ -93,7 +95,7 @@ const isInSet = sqlText`
   and (${given.until}::timestamptz is null or s.accepted_at < ${given.until})
   and (${given.reason}::text is null or position(lower(${given.reason}) in lower(
     ${reasonOfSend})) > 0)
-  and (${given.contactValue}::text is null or s.contact_value = ${given.contactValue})
+  and (${given.contactValue}::text is null or ${folded('s.contact_value')} = ${given.contactValue})
   and (${given.flowId}::uuid is null or s.flow_id = ${given.flowId})
   and (${given.reference}::text is null or s.reference = ${given.reference})
   and (${given.providerCode}::text is null or ${providerCodeOfSend} = ${given.providerCode})
@@ -197,7 +199,7 @@ async function goThrough(
     since,
     until,
     reason,
-    contactValue,
+    contactValue: contactValue && foldContactValue(contactValue),
     flowId,
     reference,
     providerCode,

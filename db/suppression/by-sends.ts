@@ -6,6 +6,7 @@ import {
   suppressingSigns,
 } from '../../src/core/suppression.ts'
 import type { Database, Transaction } from '../client.ts'
+import { entryKey, folded } from '../contact-rule.ts'
 import { theOneOf } from '../posted-channel.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { isErased } from '../upkeep/erase.ts'
@@ -57,6 +58,13 @@ const suppressStatement = prepared<{ id: string }>(
           ${theOneOf('g."channelIds"')})
       where not ${isErased}
         and (channels.auto_suppress is null or g.cause = any(channels.auto_suppress))
+        and not exists (
+          select from suppressions e
+          where e.account_id = s.account_id
+            and ${entryKey('e')}
+              = ${folded('s.contact_value')}
+            and e.channel_id is not distinct from
+              ${channelOfEntry})
       order by s.account_id, s.contact_value
       on conflict do nothing
       returning id, account_id, contact_value),

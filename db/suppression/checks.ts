@@ -1,6 +1,7 @@
 import { moveGivenSends } from '../admission/scheduled-sends.ts'
 import { isSuppressed, isSuppressedEverywhere } from '../claim-rule.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { folded, isContact } from '../contact-rule.ts'
 import type { FailedSend } from '../delivery/fail-queued.ts'
 import type { FallBack } from '../delivery/fall-back.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -47,7 +48,7 @@ interface SuppressedSend extends Suppressed {
 
 /** SQL of the checks $1. The list is hidden from the planner, see `isGiven`. */
 const chosen = sqlText`
-  (select account_id, contact_value from suppression_checks
+  (select account_id, ${folded('contact_value')} as contact_value from suppression_checks
    where id = any((select $1::bigint[])::bigint[]))`
 
 /** Each contact by the index of contacts, each account by its channels. Without `offset 0`, PostgreSQL might use other indexes. */
@@ -64,7 +65,8 @@ const findStatement = prepared<SuppressedSend>(
     of_contacts as (
       select s.request_id, s.status, s.account_id, s.channel_id, s.contact_value
       from chosen c cross join lateral (
-        select * from sends where sends.contact_value = c.contact_value offset 0) s
+        select * from sends
+        where ${isContact('sends.contact_value', 'c.contact_value')} offset 0) s
       where c.contact_value is not null and s.account_id = c.account_id and s.finished_at is null),
     -- The same of whole accounts.
     of_accounts as (
@@ -77,7 +79,9 @@ const findStatement = prepared<SuppressedSend>(
     scheduled as (
       select s.request_id, 'scheduled', s.account_id, s.channel_id, s.contact_value
       from chosen c cross join lateral (
-        select * from scheduled_sends where scheduled_sends.contact_value = c.contact_value offset 0) s
+        select * from scheduled_sends
+        where ${isContact('scheduled_sends.contact_value', 'c.contact_value')}
+        offset 0) s
       where c.contact_value is not null and s.account_id = c.account_id
       union all
       select s.request_id, 'scheduled', s.account_id, s.channel_id, s.contact_value

@@ -1,8 +1,9 @@
 import { MAX, NIL, v7 as uuidv7 } from 'uuid'
 import type { ContactType } from '../../src/core/contact.ts'
 import type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
-import { entryValues, erasedValue } from '../claim-rule.ts'
+import { entryKeys, erasedValue } from '../claim-rule.ts'
 import type { Database, Transaction } from '../client.ts'
+import { entryKey, folded } from '../contact-rule.ts'
 import { type Page, type PageAsked, pageOf } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
 
@@ -25,12 +26,39 @@ export const suppressionColumns = sqlText`
 /** SQL that is true for an entry `e` of the contact $2 of the account $1; $3 is the key of hashes. */
 const isOfContact = sqlText`
   e.account_id = $1::uuid
-  and e.contact_value = any(
-    ${entryValues('$3::bytea', '$1::uuid', '$2::text')})`
+  and ${entryKey('e')} = any(
+    ${entryKeys('$3::bytea', '$1::uuid', '$2::text')})`
 
 const isOfContactAndChannel = sqlText`
   ${isOfContact}
   and e.channel_id is not distinct from $4::uuid`
+
+/** SQL that is true for two entries of one contact and channel. */
+const areOfSame = (one: string, other: string) => sqlText`
+  ${one}.account_id = ${other}.account_id
+  and ${entryKey(one)}
+    = ${entryKey(other)}
+  and ${one}.channel_id is not distinct from ${other}.channel_id`
+
+/** SQL that is true for an entry without capitals: of a contact and a channel there is one at most. */
+const isPlain = (entry: string) => `${entry}.contact_value = ${entryKey(entry)}`
+
+/**
+ * SQL that is true for an entry `e` that is shown: the one without capitals, or else the first. Of a contact and a channel there may be
+ * others, in other spellings, which the previous release added. That one compares contacts as they are written, so that each has to stay
+ * for it. Only entries with capitals are looked up.
+ */
+export const isShown = sqlText`
+  (${isPlain('e')}
+  or not exists (
+    select from suppressions other
+    where ${areOfSame('other', 'e')}
+      and (other.id < e.id
+        or ${isPlain('other')})))`
+
+/** The order in which the entry that is shown is the first. */
+const shownFirst = sqlText`
+  ${isPlain('e')} desc, e.id`
 
 /** A worker fails the contact's waiting sends (db/suppression/checks.ts). */
 const addStatement = prepared<Suppression>(
@@ -43,7 +71,9 @@ const addStatement = prepared<Suppression>(
     -- The entry that is there.
     same as (
       select e.* from suppressions e
-      where ${isOfContactAndChannel}),
+      where ${isOfContactAndChannel}
+      order by ${shownFirst}
+      limit 1),
     -- The new one.
     added as (
       insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
@@ -77,10 +107,22 @@ export async function addSuppression(
 
 const removeStatement = prepared<Suppression>(
   'remove_suppression',
-  'Removes an entry by its id.',
+  'Removes an entry by its id, and those of its contact in other spellings.',
   sqlText`
-    delete from suppressions e where e.id = $2 and e.account_id = coalesce($1, e.account_id)
-    returning ${suppressionColumns}`,
+    -- $1: the account, or none; $2: the entry.
+    with
+    -- The entry.
+    asked as (
+      select * from suppressions
+      where id = $2 and account_id = coalesce($1, account_id)),
+    -- With those in other spellings.
+    removed as (
+      delete from suppressions e using asked
+      where ${areOfSame('e', 'asked')}
+      returning e.*)
+    select ${suppressionColumns}
+    from removed e
+    where e.id = $2`,
 )
 
 /** @param accountId undefined for any account. @returns undefined if it has no such entry. */
@@ -97,8 +139,13 @@ const removeContactStatement = prepared<Suppression>(
   'Removes the entry of a contact and a channel.',
   sqlText`
     -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel.
-    delete from suppressions e where ${isOfContactAndChannel}
-    returning ${suppressionColumns}`,
+    with removed as (
+      delete from suppressions e where ${isOfContactAndChannel}
+      returning *)
+    select ${suppressionColumns}
+    from removed e
+    order by ${shownFirst}
+    limit 1`,
 )
 
 /** @returns undefined if there is no entry of this contact and channel. */
@@ -119,6 +166,7 @@ const listStatement = prepared<Suppression>(
     from suppressions e
     -- By the index of accounts: in that of ids, a plan may read the entries of others.
     where (e.account_id, e.id) > ($1, $2) and (e.account_id, e.id) <= ($1, '${MAX}')
+      and ${isShown}
     order by e.account_id, e.id limit $3`,
 )
 
@@ -151,6 +199,7 @@ const ofContactStatement = prepared<Suppression>(
     select ${suppressionColumns}
     from suppressions e
     where ${isOfContact}
+      and ${isShown}
     order by e.id`,
 )
 
@@ -180,31 +229,43 @@ export async function pageOfSuppressions(
   return pageOf(rows, page.limit)
 }
 
-const isErasedBefore = sqlText`
-  exists (
-    select from suppressions erased
-    where erased.account_id = e.account_id
-      and erased.contact_value = ${erasedValue('$3::bytea', '$1::uuid', '$2::text')}
-      and erased.channel_id is not distinct from e.channel_id)`
-
 const eraseStatement = prepared<{ id: string }>(
   'erase_suppressions',
-  'Replaces an erased contact in its entries by a keyed hash.',
+  'Replaces an erased contact in its entries by keyed hashes.',
   sqlText`
     -- $1: the account; $2: the contact; $3: the key of hashes.
     with
-    -- Entries of one that was erased before, and added again since.
-    repeated as (
-      delete from suppressions e
-      where e.account_id = $1 and e.contact_value = $2 and ${isErasedBefore}),
+    -- Its entries, with what replaces it: of the spelling, for the previous release, and of all spellings.
+    theirs as materialized (
+      select e.id, e.channel_id,
+             ${erasedValue('$3::bytea', '$1::uuid', 'e.contact_value')} as value,
+             ${erasedValue('$3::bytea', '$1::uuid', folded('$2::text'))} as key
+      from suppressions e
+      where e.account_id = $1::uuid and e.erased_at is null
+        and ${entryKey('e')} = ${folded('$2::text')}),
+    -- Those of one that was erased before, and added again since.
+    repeated as materialized (
+      select theirs.*, before.id as before_id
+      from theirs join suppressions before
+        on before.account_id = $1 and before.contact_value = theirs.value
+           and before.channel_id is not distinct from theirs.channel_id),
+    -- The former ones stay in their place.
+    removed as (
+      delete from suppressions where id in (select id from repeated)),
+    -- The former ones hold for all spellings from now on.
+    completed as (
+      update suppressions e set contact_key = nullif(repeated.key, repeated.value)
+      from repeated where e.id = repeated.before_id),
     -- Its waiting sends are found by their account from now on.
     checks as (
       update suppression_checks set contact_value = null
-      where account_id = $1 and contact_value = $2)
+      where account_id = $1
+        and ${folded('contact_value')} = ${folded('$2::text')})
     update suppressions e
-    set contact_value = ${erasedValue('$3::bytea', '$1::uuid', '$2::text')},
+    set contact_value = theirs.value, contact_key = nullif(theirs.key, theirs.value),
         erased_at = clock_timestamp(), reason = null
-    where e.account_id = $1 and e.contact_value = $2 and not ${isErasedBefore}
+    from theirs
+    where e.id = theirs.id and e.id not in (select id from repeated)
     returning e.id`,
 )
 

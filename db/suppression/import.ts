@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { CsvEntry } from '../../src/core/suppression-csv.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { entryKey, folded } from '../contact-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 const importStatement = prepared<{ added: number }>(
@@ -8,11 +9,23 @@ const importStatement = prepared<{ added: number }>(
   'Adds a page of imported entries, but those that are there.',
   sqlText`
     -- $1: the account; $2: their ids; $3: the kinds of the contacts; $4: the contacts; $5: the channels; $6: why.
-    with added as (
-      insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
-      select given.id, $1, given.type, given.value, given.channel_id, 'manual', given.reason
+    with
+    -- Each contact and channel once, in the first of its spellings.
+    given as (
+      select distinct on (folded, channel_id) given.*, ${folded('value')} as folded
       from unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::text[])
         as given (id, type, value, channel_id, reason)
+      order by folded, channel_id, id),
+    -- But those that are there.
+    added as (
+      insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
+      select given.id, $1, given.type, given.value, given.channel_id, 'manual', given.reason
+      from given
+      where not exists (
+        select from suppressions e
+        where e.account_id = $1 and ${entryKey('e')} = given.folded
+          and e.channel_id is not distinct from given.channel_id
+        offset 0)
       on conflict do nothing
       returning 1)
     select count(*)::int as added from added`,

@@ -2,7 +2,7 @@ import { MAX, NIL } from 'uuid'
 import type { SuppressionCause } from '../../src/core/suppression.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { type Suppression, suppressionColumns } from './entries.ts'
+import { isShown, type Suppression, suppressionColumns } from './entries.ts'
 
 /** Limit of the entries looked at for a page, for filters without an index. */
 const maxLookedAt = 30_000
@@ -22,12 +22,14 @@ export interface EntriesAsked {
  */
 const isBefore = `(account_id, id) < ($1, $2) and (account_id, id) > ($1, '${NIL}')`
 
-const pageStatement = prepared<Suppression>(
+/** `isShown` is no condition: PostgreSQL would take it for one that most rows fail, and read all of them. */
+const pageStatement = prepared<Suppression & { isShown: boolean }>(
   'page_of_suppressions',
   "Lists an account's entries page by page, newest first, for the console.",
   sqlText`
     -- $1: the account; $2: before this entry; $3: how many are looked at; $4: the cause; $5: the channel; $6: how many.
-    select ${suppressionColumns}
+    select ${suppressionColumns},
+      ${isShown} as "isShown"
     from (
       select * from suppressions
       where ${isBefore}
@@ -55,7 +57,10 @@ export async function shownSuppressions(
 ): Promise<{ entries: Suppression[]; next: string | undefined }> {
   const found = await pageStatement(db, [accountId, before, mostLookedAt, cause, channelId, limit + 1])
   const entries = found.slice(0, limit)
-  if (found.length > limit) return { entries, next: entries.at(-1)?.suppressionId }
+  if (found.length > limit) return { entries: shownOf(entries), next: entries.at(-1)?.suppressionId }
   const [end] = await endStatement(db, [accountId, before, mostLookedAt])
-  return { entries, next: end?.suppressionId }
+  return { entries: shownOf(entries), next: end?.suppressionId }
 }
+
+const shownOf = (entries: readonly (Suppression & { isShown: boolean })[]): Suppression[] =>
+  entries.filter((entry) => entry.isShown)

@@ -4,6 +4,7 @@ import type { Message } from '../../src/core/message.ts'
 import type { EventField } from '../../src/core/timeline-events.ts'
 import { firstsOfBatches, idempotencyKeptHours, timeOfKey } from '../admission/idempotency-keys.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { contactIs } from '../contact-rule.ts'
 import { eventOf } from '../event-sql.ts'
 import { sqlList, sqlText } from '../statement.ts'
 
@@ -98,7 +99,7 @@ interface SendsPage {
  * condition is not `finished_at is null`, for which it could use an index of all unfinished sends.
  */
 async function findContactSends(db: Database, { accountId, contact }: ContactOf): Promise<SendsPage> {
-  const areTheirs = sql`contact_value = ${contact.value} and account_id = ${accountId} and contact_type = ${contact.type}`
+  const areTheirs = sql`${contactIs(contact.value)} and account_id = ${accountId} and contact_type = ${contact.type}`
   return await inTransaction(db, async (transaction) => {
     await transaction.execute(sql`set local enable_seqscan = off`)
     const { rows } = await transaction.execute<SendsPage & Record<string, unknown>>(sql`
@@ -188,7 +189,7 @@ async function eraseConversations(db: Database, { accountId, contact }: ContactO
   const { rowCount } = await db.execute(sql`
     update conversations c set contact_value = ${erasedContactValue}, closed_at = coalesce(c.closed_at, now())
     from (select id from conversations
-          where account_id = ${accountId} and contact_type = ${contact.type} and contact_value = ${contact.value}
+          where account_id = ${accountId} and contact_type = ${contact.type} and ${contactIs(contact.value)}
           order by id limit ${conversationPageSize} for no key update) theirs
     where c.id = theirs.id`)
   if (rowCount === conversationPageSize) await eraseConversations(db, { accountId, contact })

@@ -71,6 +71,12 @@ export interface Contact {
   name?: string | undefined
 }
 
+/**
+ * A normalised value as values are compared: `Ann@example.com` and `ann@example.com` are one person. What is sent, shown and stored is
+ * as it was written. `folded` of db/contact-rule.ts is the same in SQL.
+ */
+export const foldContactValue = (value: string): string => value.toLowerCase()
+
 /** Replaces the value of an erased contact. No valid contact has this value. */
 export const erasedContactValue = 'erased'
 

@@ -122,6 +122,13 @@ describe('a contact', () => {
     expect(await target(written(phone))).toBe(`/contact?requestId=${requestId}`)
   })
 
+  test('is found in any case of the letters of its address, pasted once or twice', async () => {
+    const address = `Ann-${newContact().slice(1)}@example.com`
+    const requestId = await send(address)
+    for (const pasted of [address.toUpperCase(), `${address.toLowerCase()}, ${address}`])
+      expect(await target(pasted)).toBe(`/contact?requestId=${requestId}`)
+  })
+
   test('is opened in a header of a mail', async () => {
     const address = `${newContact().slice(1)}@example.com`
     const requestId = await send(address)

@@ -183,10 +183,9 @@ test("other accounts' sends to the contact stay, and so do the account's sends t
   expect((await rowOf(service, erased)).contactValue).toBe('erased')
 })
 
-test('an address is found whatever the case of its domain', async () => {
+test('an address is found in any case of its letters', async () => {
   const requestId = await attemptedSend(service, account, sentOutcome, textBody(content, 'Ann@example.com'))
-  expect(await erase('ann@example.com', 'email')).toEqual({ erased: 0, unfinished: 0 })
-  expect(await eraseByCli('Ann@EXAMPLE.com')).toEqual({ erased: 1, unfinished: 0 })
+  expect(await eraseByCli('aNN@EXAMPLE.com')).toEqual({ erased: 1, unfinished: 0 })
   expect((await timelineOf(service, requestId)).contact).toEqual({ type: 'email', value: 'erased' })
 })
 

@@ -202,6 +202,8 @@ async function olderDatabase(
       loop execute format('alter table %s drop constraint %I', one.tab, one.conname); end loop;
     end $$`)
   await client.query(`delete from drizzle.__drizzle_migrations where id > 13;
+    drop function fold_lane cascade;
+    drop index sends_of_capitals, conversations_of_capitals;
     drop function count_send, count_scheduled_sends, counted_as cascade;
     drop table send_count_changes, send_counts, failure_counts, counted_since;
     alter table sends drop column counted_as, drop column api_key_id;

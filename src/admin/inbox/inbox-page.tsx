@@ -1,4 +1,5 @@
 import type { ReceivedMessage } from '../../../db/sends/sandbox-messages.ts'
+import { foldContactValue } from '../../core/contact.ts'
 import type { KeptMessage } from '../../core/kept-message.ts'
 import { eachShown } from '../each-shown.tsx'
 import { Moment } from '../inline-elements.tsx'
@@ -64,7 +65,7 @@ function byThread(messages: ShownMessage[]): ShownMessage[][] {
 }
 
 const threadOf = ({ channelName, contactType, contactValue }: ShownMessage) =>
-  [contactType, contactValue, channelName].join('\n')
+  [contactType, foldContactValue(contactValue), channelName].join('\n')
 
 function Thread({ messages, contacts }: Pick<InboxPageProps, 'messages' | 'contacts'>) {
   const [first] = messages

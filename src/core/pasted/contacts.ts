@@ -1,3 +1,4 @@
+import { foldContactValue } from '../contact.ts'
 import { parseEmail } from '../email.ts'
 import { parseStoredPhone, phoneSeparators } from '../phone.ts'
 
@@ -68,7 +69,7 @@ export function addressesIn(text: string): string[] {
     const withStart = one.replace(/[.-]+$/, '')
     return parseEmail(withStart.replace(/^[^A-Za-z0-9]+/, '')) ?? parseEmail(withStart) ?? []
   })
-  return [...new Set(found)]
+  return [...new Map(found.toReversed().map((one) => [foldContactValue(one), one])).values()].toReversed()
 }
 
 const decoded = (text: string) =>

@@ -1,0 +1,89 @@
+import pg from 'pg'
+import { v7 as uuidv7 } from 'uuid'
+import { expect, onTestFinished, test } from 'vitest'
+import { migrateDatabase } from '../../db/migrate.ts'
+import { freshDatabase } from '../support/stores.ts'
+
+const [accountId, channelId] = [uuidv7(), uuidv7()]
+const spellings = ['Ann@example.com', 'ann@example.com', 'ANN@example.com'] as const
+
+/** A database of the release that compared contacts as they are written. */
+async function formerDatabase() {
+  const databaseUrl = await freshDatabase()
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query(`
+    delete from drizzle.__drizzle_migrations where id = (select max(id) from drizzle.__drizzle_migrations);
+    drop function fold_lane cascade;
+    drop index sends_of_capitals, scheduled_sends_of_capitals, conversations_of_capitals, suppressions_of_key;
+    alter table suppressions drop column contact_key;`)
+  return { client, migrate: () => migrateDatabase(databaseUrl) }
+}
+
+/** As the former release accepts: in the lane of this spelling. */
+async function acceptFormerly(client: pg.Client, value: string, type = 'email'): Promise<string> {
+  const requestId = uuidv7()
+  await client.query(
+    `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                        close_conversation, lane)
+     values ($1, $2, $3, $4, $5, 'text', '{"type": "text", "text": {"value": "Hello"}}', false, $6)`,
+    [requestId, accountId, channelId, type, value, await laneOf(client, value, type)],
+  )
+  return requestId
+}
+
+const lanes = async (client: pg.Client) =>
+  (await client.query<{ lane: string }>('select distinct lane from sends')).rows.map(({ lane }) => lane)
+
+const laneOf = async (client: pg.Client, value: string, type = 'email') =>
+  (
+    await client.query<{ lane: string }>(
+      `select hashtextextended(concat($1::text, ' ', $2::text, ' ', $3::text), 0) as lane`,
+      [channelId, type, value],
+    )
+  ).rows[0]?.lane
+
+test('what one person has in several spellings is joined: the newest conversation stays open, waiting sends have one lane', async () => {
+  const { client, migrate } = await formerDatabase()
+  const conversations = spellings.map(() => uuidv7())
+  for (const [place, value] of spellings.entries()) {
+    await acceptFormerly(client, value)
+    await client.query(
+      `insert into conversations (id, account_id, contact_type, contact_value) values ($1, $2, 'email', $3)`,
+      [conversations[place], accountId, value],
+    )
+    await client.query(
+      `insert into suppressions (id, account_id, contact_type, contact_value, cause) values ($1, $2, 'email', $3, 'manual')`,
+      [uuidv7(), accountId, value],
+    )
+  }
+  await client.query(
+    `insert into conversations (id, account_id, contact_type, contact_value)
+     values ($1, $2, 'email', 'Bob@example.com'), ($3, $2, 'phone', '+4915112345678')`,
+    [uuidv7(), accountId, uuidv7()],
+  )
+  expect(await lanes(client)).toHaveLength(3)
+  await migrate()
+  expect(await lanes(client)).toEqual([await laneOf(client, 'ann@example.com')])
+  const open = await client.query(
+    'select contact_value as value, id from conversations where closed_at is null order by contact_value collate "C"',
+  )
+  expect(open.rows).toEqual([
+    { value: '+4915112345678', id: expect.any(String) },
+    { value: spellings[2], id: conversations[2] },
+    { value: 'Bob@example.com', id: expect.any(String) },
+  ])
+  const values = await client.query('select contact_value as value from suppressions order by id')
+  expect(values.rows.map(({ value }) => value)).toEqual(spellings)
+})
+
+test('what the former release accepts beside this one goes into the lane of all spellings, and a lane of its own stays', async () => {
+  const { client, migrate } = await formerDatabase()
+  await migrate()
+  for (const value of spellings) await acceptFormerly(client, value)
+  expect(await lanes(client)).toEqual([await laneOf(client, 'ann@example.com')])
+  await client.query('delete from sends')
+  await acceptFormerly(client, '+4915112345678', 'phone')
+  expect(await lanes(client)).toEqual([await laneOf(client, '+4915112345678', 'phone')])
+})
