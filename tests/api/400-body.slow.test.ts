@@ -6,6 +6,7 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { refuseOtherType } from '../../src/api/body/body-headers.ts'
+import { maxHeaders } from '../../src/api/listen.ts'
 import { sendRequestSchemas } from '../../src/core/send-request.ts'
 import type { Answer } from '../support/answer.ts'
 import { type Account, buildAccount, post, request, textBody } from '../support/builders.ts'
@@ -482,11 +483,16 @@ test.each([
   ['a second Authorization', () => `Authorization: Bearer ${account.apiKey}`, 401],
   ['a Content-Encoding', () => 'Content-Encoding: gzip', 400],
   ['a second Idempotency-Key', () => 'Idempotency-Key: a\r\nIdempotency-Key: b', 400],
-])('%s counts after any number of other headers', async (_what, last, status) => {
+])('%s counts after as many other headers as are allowed', async (_what, last, status) => {
   const given = { ...headersOf(), Host: 'a', 'Content-Length': good.length, Connection: 'close' }
   const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`)
-  const head = `POST ${pathOf()} HTTP/1.1\r\n${lines.join('')}${'a:\r\n'.repeat(2100)}${last()}\r\n\r\n`
+  const head = `POST ${pathOf()} HTTP/1.1\r\n${lines.join('')}${'a:\r\n'.repeat(maxHeaders - 20)}${last()}\r\n\r\n`
   expectError(await rawBytes(service, head + good), status)
+})
+
+test('a request with more headers than are allowed is a 400, and its connection is closed', async () => {
+  const head = `POST ${pathOf()} HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(maxHeaders)}\r\n`
+  expectError(await rawBytes(service, head), 400)
 })
 
 test('a request with Expect: 100-continue is answered as one without', async () => {
