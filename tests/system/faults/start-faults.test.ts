@@ -188,7 +188,10 @@ describe('with TLS', () => {
   })
 
   test('PostgreSQL and Redis: a CA is known by NODE_EXTRA_CA_CERTS', async () => {
-    const settings = { DATABASE_URL: withMode('0.0.0.0', 'verify-full', false), REDIS_URL: tls.redisUrl }
+    const settings = {
+      ...{ DATABASE_URL: withMode('0.0.0.0', 'verify-full', false), DATABASE_REQUIRE_TLS: 'true' },
+      ...{ REDIS_URL: tls.redisUrl, REDIS_REQUIRE_TLS: 'true' },
+    }
     const worker = start('worker', { ...settings, NODE_EXTRA_CA_CERTS: tls.caFile })
     await worker.logged('working')
     worker.signal('SIGTERM')
