@@ -1,7 +1,8 @@
+import type { EventEmitter } from 'node:events'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
-import { ReadOnlyFault } from './connection-faults.ts'
 import { connectionString } from './connection-string.ts'
+import { ReadOnlyFault } from './database-cause.ts'
 import { isTimeOut } from './errors.ts'
 import { checkPooler, PoolerFault } from './pooler.ts'
 import * as schema from './schema.ts'
@@ -25,6 +26,8 @@ export interface DatabaseOptions {
   needsWrites?: boolean
   /** Called once if a pooler's connection lacks the planner options. */
   onUnsteadyPlans?: () => void
+  /** Called with each error that PostgreSQL answers, whichever statement it was. */
+  onRefused?: (error: Error) => void
 }
 
 /** Creates a connection pool. No connection is opened before it is needed, so that a process can start while PostgreSQL is down. */
@@ -49,10 +52,16 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
   })
   pool.on('error', options.onConnectionLost)
   // If a connection breaks in use, its current or next statement fails. Without a listener, the error would end the process.
-  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    if (options.onRefused) connectionOf(client).on('errorMessage', options.onRefused)
+  })
   pool.on('release', (error) => isTimeOut(error) && closeIdle(pool))
   return drizzle(pool, { schema })
 }
+
+/** What pg itself listens to; its types leave it out. */
+const connectionOf = (client: pg.ClientBase) => (client as unknown as { connection: EventEmitter }).connection
 
 /**
  * Closes the idle connections after a statement has timed out: they may lead to the same dead server, where each would cost

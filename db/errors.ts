@@ -1,26 +1,15 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import pg from 'pg'
-import { isCertificateFault, ReadOnlyFault } from './connection-faults.ts'
-import { DatabaseFault } from './session.ts'
+import { databaseCause } from './database-cause.ts'
 
 /** SQLSTATE classes of invalid values in a statement: data exception, constraint violation. */
 const rowFaultClasses = ['22', '23']
-/** Connection lost, resources short, shut down or starting up. */
-const unavailableClasses = ['08', '53', '57', '58']
-/** A server that has just stopped being the primary. */
-const readOnly = '25006'
 /** Raised by the function `too_late`. */
 const tooLate = 'LATE0'
 const lockTimeout = '55P03'
-/** Reachable, but not set up: no such database, no access, not migrated, or no longer the primary. */
-const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
 /** No such table, column or function. */
 const missingCodes = ['42P01', '42703', '42883']
 const insufficientPrivilege = '42501'
-/** PostgreSQL ended an idle transaction and its connection, because this process was blocked. */
-const idleInTransaction = '25P03'
-/** A pooler mixed up prepared statements: there is none of that name, or there is one already. */
-export const mixedUpCodes = ['26000', '42P05']
 /** Too many connections; starting up. */
 const notConnectedStates = ['53300', '57P03']
 const notConnectedCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
@@ -28,11 +17,6 @@ const noConnection =
   /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)/
 /** pg's message if a statement takes longer than its `query_timeout`. */
 const timedOut = 'Query read timeout'
-/** Network errors and lack of file descriptors, e.g. ECONNREFUSED. */
-const systemError = /^E[A-Z]{3}/
-/** pg's messages about lost connections that have no code. */
-const unavailableMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|The server does not support SSL)/
 
 /** Whether the statement failed because of one of its rows, so that it would succeed without that row. */
 export function isRowFault(error: unknown): boolean {
@@ -51,17 +35,7 @@ export function isConflict(error: unknown): boolean {
 }
 
 /** Whether PostgreSQL is down, overloaded, shutting down or not set up, as opposed to a bug of this service. */
-export function isUnavailable(error: unknown): boolean {
-  const cause = root(error)
-  const state = sqlState(cause)
-  if (unavailableClasses.includes(state.slice(0, 2)) || notSetUpCodes.includes(state)) return true
-  if (state === idleInTransaction || mixedUpCodes.includes(state)) return true
-  if (cause instanceof DatabaseFault || cause instanceof ReadOnlyFault || isCertificateFault(cause))
-    return true
-  if (!(cause instanceof Error)) return false
-  const { code = '' } = cause as NodeJS.ErrnoException
-  return systemError.test(code) || unavailableMessages.test(cause.message)
-}
+export const isUnavailable = (error: unknown): boolean => databaseCause(error) !== undefined
 
 /** Whether there was no connection, so that the statement certainly didn't reach PostgreSQL. */
 export function isNotConnected(error: unknown): boolean {

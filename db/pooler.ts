@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { connectionString } from './connection-string.ts'
-import { mixedUpCodes } from './errors.ts'
+import { mixedUpCodes } from './database-cause.ts'
 import { DatabaseFault } from './session.ts'
 
 /** A pooler would mix up the prepared statements of different processes. */

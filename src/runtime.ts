@@ -1,6 +1,7 @@
 import { connectDatabase } from '../db/client.ts'
 import { DatabaseClock } from '../db/clock.ts'
 import type { Clients } from './platform/clients.ts'
+import { DatabaseHealth } from './platform/database-health.ts'
 import { type Logger, logWarning } from './platform/logger.ts'
 import { createMetrics, type ProcessKind } from './platform/metrics.ts'
 import type { Settings } from './platform/settings.ts'
@@ -45,15 +46,18 @@ export function openRuntime<Needed extends StoreSettings>(
   const shards = openShards(opening, settings.QUEUE_SHARDS)
   const previous = kind === 'api' ? undefined : settings.QUEUE_SHARDS_PREVIOUS
   const formerShards = previous === undefined ? [] : openShards(opening, previous, 'former-')
+  // An admin process reads: on a standby it shows what there is while the primary is gone.
+  const needsWrites = kind !== 'admin'
   const db = connectDatabase(settings.DATABASE_URL, {
     // A worker's heartbeat has a connection of its own.
     poolSize: kind === 'worker' ? Math.max(1, settings.DATABASE_POOL_SIZE - 1) : settings.DATABASE_POOL_SIZE,
     queryTimeoutMs: queryTimeoutMs[kind],
     onConnectionLost: (error) => logWarning(log, 'database_connection_lost', error),
-    // An admin process reads: on a standby it shows what there is while the primary is gone.
-    needsWrites: kind !== 'admin',
+    needsWrites,
+    onRefused: (error) => database.noteRefusal(error),
     onUnsteadyPlans: () => log.warn({ event: 'plans_not_steady', reason: setPlansForRole }),
   })
+  const database = new DatabaseHealth(db, needsWrites)
   const clock = new DatabaseClock(db, (ms) => metrics.databaseRoundTrip.observe(ms / 1000))
   // An admin process queries PostgreSQL only when a page or a scrape needs it.
   if (kind !== 'admin') clock.start()
@@ -62,6 +66,7 @@ export function openRuntime<Needed extends StoreSettings>(
     log,
     metrics,
     db,
+    database,
     clock,
     shards,
     formerShards,

@@ -22,6 +22,7 @@ import { queueBoard } from './queues/routes.tsx'
 import { refused } from './refused/routes.tsx'
 import { securityHeaders } from './security-headers.ts'
 import { sends } from './sends/routes.tsx'
+import { storeWarnings } from './store-warnings.ts'
 import { support } from './support/routes.tsx'
 import { suppressions } from './suppressions/routes.tsx'
 import { today } from './today/routes.tsx'
@@ -41,7 +42,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   })
 
   const checkPassword = passwordCheck(runtime)
-  app.get('/metrics', allow('anyone'), allowScrape(checkPassword), ...metrics(runtime))
+  app.get('/metrics', allow('anyone'), allowScrape(checkPassword), ...metrics(runtime, readiness))
 
   app.use(identify(runtime, checkPassword), refuseForeignForms)
   app.get('/admin.css', allow('anyone'), assets.styles)
@@ -49,7 +50,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.get('/icon.svg', allow('anyone'), assets.icon)
   app.route('/', login(runtime))
 
-  app.use(requireSignIn, recordSeen(runtime))
+  app.use(requireSignIn, recordSeen(runtime), storeWarnings(runtime))
   app.route('/support', support(runtime))
   app.route('/', today(runtime))
   app.route('/channels', channels(runtime))

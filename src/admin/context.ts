@@ -21,6 +21,8 @@ export interface AdminEnv {
     address: string
     /** What the answer is a download of. Set by its route, recorded by `recordSeen`. */
     downloaded: AuditEntry | undefined
+    /** Why a store can't be used at the moment, for the top of each page. Set by `storeWarnings`. */
+    storeWarnings: readonly string[]
     /** Records that the person was refused something. Set by `identify`. */
     recordRefusal: () => Promise<void>
   }

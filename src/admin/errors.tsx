@@ -1,7 +1,9 @@
 import { STATUS_CODES } from 'node:http'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { isUnavailable } from '../../db/errors.ts'
+import { databaseCause } from '../../db/database-cause.ts'
+import { causeLine } from '../core/store-causes.ts'
+import { databaseCauseFields } from '../platform/cause-fields.ts'
 import { type Logger, logFault, logWarning } from '../platform/logger.ts'
 import { Layout } from './layout.tsx'
 
@@ -20,7 +22,7 @@ export class PageError extends Error {
 export function answerError(c: Context, error: Error, log: Logger): Response | Promise<Response> {
   const { statusCode, message, headers } = asPageError(error)
   if (statusCode === 500) logFault(log, 'crashed', error)
-  else if (statusCode === 503) logWarning(log, 'unavailable', error)
+  else if (statusCode === 503) logWarning(log, 'unavailable', error, databaseCauseFields(error))
   const title = STATUS_CODES[statusCode] ?? 'Error'
   return c.html(
     <Layout title={title}>
@@ -34,11 +36,8 @@ export function answerError(c: Context, error: Error, log: Logger): Response | P
 
 function asPageError(error: Error): PageError {
   if (error instanceof PageError) return error
-  if (isUnavailable(error)) {
-    return new PageError(503, 'PostgreSQL does not answer in time. Try again in a moment.', {
-      'Retry-After': '1',
-    })
-  }
+  const cause = databaseCause(error)
+  if (cause) return new PageError(503, `${causeLine(cause)}. Then try again.`, { 'Retry-After': '1' })
   return new PageError(
     500,
     'Something went wrong in this process. Its log has a line "crashed" with the cause.',

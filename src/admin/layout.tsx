@@ -36,7 +36,7 @@ interface LayoutProps {
 
 /** The frame of every page. All texts go through JSX, which escapes them. */
 export function Layout({ title, at, refreshSeconds, leadsTo, isNarrow, isWide, children }: LayoutProps) {
-  const { person, sessionHash } = tryGetContext<AdminEnv>()?.var ?? {}
+  const { person, sessionHash, storeWarnings = [] } = tryGetContext<AdminEnv>()?.var ?? {}
   return (
     <html lang="en">
       <head>
@@ -70,6 +70,11 @@ export function Layout({ title, at, refreshSeconds, leadsTo, isNarrow, isWide, c
           {person && <WhoIsIn person={person} canSignOut={sessionHash !== undefined} />}
         </header>
         <main id="main" class={isNarrow ? 'narrow' : isWide ? 'wide' : undefined}>
+          {storeWarnings.map((warning) => (
+            <p class="fault" role="status">
+              {warning}
+            </p>
+          ))}
           {children}
         </main>
       </body>

@@ -1,10 +1,13 @@
 import type { Queue } from 'bullmq'
 import { type Backlog, readBacklog } from '../../db/sends/backlog.ts'
 import { providerNames } from '../core/providers/index.ts'
+import { causeFields, databaseCauseFields } from '../platform/cause-fields.ts'
 import { Deadline } from '../platform/deadline.ts'
 import { logWarning } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { Readiness } from '../platform/readiness.ts'
 import { readyWithin } from '../platform/redis.ts'
+import { redisCause } from '../platform/redis-cause.ts'
 import { scrape } from '../platform/scrape.ts'
 import { queuesOf } from '../queue/shard.ts'
 import { type AdminRuntime, factory } from './context.ts'
@@ -23,7 +26,7 @@ const states = ['waiting', 'prioritized', 'delayed', 'active'] as const
  * that can't be read in time are left out, because an old value could be taken for a current one; `outbound_collector_up`
  * is 0 then.
  */
-export function metrics(runtime: AdminRuntime) {
+export function metrics(runtime: AdminRuntime, readiness: Readiness) {
   const { db, shards, formerShards, metrics: gauges } = runtime
   const collectors = [
     collector(runtime, {
@@ -58,7 +61,7 @@ export function metrics(runtime: AdminRuntime) {
   ]
   return factory.createHandlers(async (c) => {
     await Promise.all(collectors.map((collect) => collect()))
-    const { contentType, text } = await scrape(runtime)
+    const { contentType, text } = await scrape(runtime, readiness)
     return c.body(text, 200, { 'Content-Type': contentType })
   })
 }
@@ -89,7 +92,7 @@ function collector<T>({ log, metrics: gauges }: AdminRuntime, collected: Collect
     } catch (error) {
       clear()
       gauges.collectorUp.set(labels, 0)
-      logWarning(log, 'not_collected', error, labels)
+      logWarning(log, 'not_collected', error, { ...labels, ...fieldsOf(name, error) })
     }
     const tookMs = performance.now() - startedAt
     gauges.collectorDuration.set(labels, tookMs / 1000)
@@ -104,6 +107,9 @@ function collector<T>({ log, metrics: gauges }: AdminRuntime, collected: Collect
     await collecting
   }
 }
+
+const fieldsOf = (name: Collected<unknown>['name'], error: unknown) =>
+  name === 'database' ? databaseCauseFields(error) : causeFields(redisCause(error))
 
 async function countJobs(queue: Pick<Queue, 'name' | 'getJobCounts'>) {
   return { queue: queue.name, counts: await queue.getJobCounts(...states) }

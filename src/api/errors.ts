@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { isConflict, isUnavailable } from '../../db/errors.ts'
+import { databaseCauseFields } from '../platform/cause-fields.ts'
 import { DeadlinePassed } from '../platform/deadline.ts'
 import { type Logger, logFault, logWarning } from '../platform/logger.ts'
 import { NotAcquired } from '../platform/semaphore.ts'
@@ -64,7 +65,8 @@ export function answerError(c: Context<ApiEnv>, error: Error, log: Logger): Resp
   const { statusCode, message, headers, reason } = asApiError(error)
   const requestId = c.get('requestId')
   if (statusCode === 500) logFault(log, 'crashed', error, { requestId })
-  else if (statusCode === 503) logWarning(log, 'unavailable', error, { requestId })
+  else if (statusCode === 503)
+    logWarning(log, 'unavailable', error, { requestId, ...databaseCauseFields(error) })
   c.set('refusal', reason)
   return answerJson(c, errorBody(statusCode, message, requestId), statusCode, headers)
 }

@@ -1,6 +1,8 @@
 import { CommanderError } from 'commander'
 import { DrizzleQueryError } from 'drizzle-orm'
-import { isUnavailable } from '../../db/errors.ts'
+import { databaseCause } from '../../db/database-cause.ts'
+import { lacksMigration } from '../../db/errors.ts'
+import { causeLine, postgresCauses } from '../core/store-causes.ts'
 import { settingIssue } from '../platform/start-issue.ts'
 
 /** An error as one line that says what to do, without secrets. */
@@ -9,13 +11,7 @@ export function oneLine(error: unknown): string {
   if (error instanceof CommanderError && error.code === 'commander.help')
     return 'Give a command; see: outbound --help'
   const { message } = error instanceof DrizzleQueryError ? (error.cause ?? error) : error
-  if (/relation .* does not exist/.test(message))
-    return 'The database has no schema yet; run: npm run migrate'
-  if (/(database|role) .* does not exist|authentication failed/.test(message))
-    return `${message}; check DATABASE_URL`
-  const issue = settingIssue(error)
-  if (issue === undefined && isUnavailable(error))
-    return 'PostgreSQL does not answer; check DATABASE_URL and that it runs'
+  const issue = settingIssue(error) ?? storeIssue(error)
   return (
     (issue ?? message)
       .replace(/^error: /, '')
@@ -28,4 +24,9 @@ export function oneLine(error: unknown): string {
       // A pasted argument may contain control characters that a terminal would obey.
       .replaceAll(/\p{Cc}+/gu, ' ')
   )
+}
+
+function storeIssue(error: unknown): string | undefined {
+  const cause = lacksMigration(error) ? postgresCauses.not_migrated : databaseCause(error)
+  return cause && causeLine(cause)
 }

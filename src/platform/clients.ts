@@ -1,5 +1,6 @@
 import type { Database } from '../../db/client.ts'
 import type { DatabaseClock } from '../../db/clock.ts'
+import type { DatabaseHealth } from './database-health.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 import type { RedisShard } from './redis-shard.ts'
@@ -11,6 +12,7 @@ export interface Clients<Needed = Settings> {
   log: Logger
   metrics: Metrics
   db: Database
+  database: DatabaseHealth
   /** PostgreSQL's clock. Use it for every time that another process or PostgreSQL compares. */
   clock: DatabaseClock
   shards: readonly RedisShard[]

@@ -21,7 +21,7 @@ interface Answer {
  * four fields. If the port is taken, for example by another process on the same machine, a free port is used and logged.
  */
 export async function serveHealth(
-  runtime: Pick<Clients, 'settings' | 'log' | 'metrics' | 'db' | 'shards' | 'formerShards'>,
+  runtime: Pick<Clients, 'settings' | 'log' | 'metrics' | 'db' | 'database' | 'shards' | 'formerShards'>,
   readiness: Readiness,
 ): Promise<Server> {
   const { log, settings } = runtime
@@ -32,7 +32,7 @@ export async function serveHealth(
       return reason === undefined ? ok() : refusal(503, reason, requestId)
     },
     '/metrics': async () => {
-      const { contentType, text } = await scrape(runtime)
+      const { contentType, text } = await scrape(runtime, readiness)
       return { statusCode: 200, contentType, body: text }
     },
   }

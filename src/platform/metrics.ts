@@ -53,7 +53,7 @@ function definitions(registers: Registry[]) {
 
 type Definitions = ReturnType<typeof definitions>
 
-/** Set at each scrape (src/platform/scrape.ts), except the breaker's and the count of replaced connections. */
+/** Set at each scrape (src/platform/scrape.ts, show-health.ts), except the breaker's and the count of replaced connections. */
 function storeMetrics({ gauge, counter }: Definitions) {
   return {
     connections: gauge('outbound_database_connections', 'Connections of the pool to PostgreSQL.', 'state'),
@@ -62,6 +62,15 @@ function storeMetrics({ gauge, counter }: Definitions) {
       'outbound_database_waiting_statements',
       'Statements that wait for a connection of the pool.',
     ),
+    ready: gauge('outbound_ready', '1 while the process can take work, as /readyz says.'),
+    databaseUsable: gauge('outbound_database_usable', '1 while the process can use PostgreSQL.'),
+    databaseFault: gauge('outbound_database_fault', '1 for the cause why it can not.', 'cause'),
+    redisUsable: gauge(
+      'outbound_redis_usable',
+      "1 while the process can write to the shard's Redis.",
+      'shard',
+    ),
+    redisFault: gauge('outbound_redis_fault', '1 for the cause why it can not.', 'shard', 'cause'),
     redisConnected: gauge(
       'outbound_redis_connected',
       "1 while the connection to the shard's Redis is up.",

@@ -1,4 +1,5 @@
 import { isMigrated } from '../../db/migrations.ts'
+import { causeLine, postgresCauses } from '../core/store-causes.ts'
 import type { Clients } from './clients.ts'
 
 const logged = new WeakSet<Clients['log']>()
@@ -12,7 +13,6 @@ export async function checkMigrated({ db, log }: Pick<Clients, 'db' | 'log'>): P
 
 /** Logs once in a process that migrations are missing, whichever part of it meets that first. */
 export function logNotMigrated(log: Clients['log']): void {
-  if (!logged.has(log))
-    log.error({ event: 'not_migrated', reason: 'PostgreSQL lacks migrations of this release: run migrate' })
+  if (!logged.has(log)) log.error({ event: 'not_migrated', reason: causeLine(postgresCauses.not_migrated) })
   logged.add(log)
 }

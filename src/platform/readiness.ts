@@ -1,35 +1,37 @@
-import { sql } from 'drizzle-orm'
+import { causeLine, postgresCauses, type StoreCause } from '../core/store-causes.ts'
 import type { Clients } from './clients.ts'
-import { Deadline } from './deadline.ts'
 import { logWarning } from './logger.ts'
-import { checkMigrated } from './migrated.ts'
+import { logNotMigrated } from './migrated.ts'
 import { refusalOf } from './redis-refusal.ts'
 
-export const answerWithinMs = 1000
+const sentence = (cause: StoreCause) => `${causeLine(cause)}.`
 
 export const notReadyReasons = {
   draining: 'This process is about to end.',
-  noDatabase: 'PostgreSQL does not answer.',
-  notMigrated: 'PostgreSQL lacks migrations of this release.',
+  noDatabase: sentence(postgresCauses.unreachable),
+}
+
+type Needed = Pick<Clients, 'database' | 'log' | 'shards'>
+
+interface Reason {
+  message: string
+  /** Of a store. */
+  cause?: string
 }
 
 /**
- * Whether a process can take work: PostgreSQL answers and has this release's migrations, and the process isn't draining. A Redis that
- * is away doesn't count, since sends are accepted and kept without it; one that refuses this process since its start does.
+ * Whether a process can take work: PostgreSQL can be used and has this release's migrations, and the process isn't draining. A Redis
+ * that is away doesn't count, since sends are accepted and kept without it; one that refuses this process since its start does.
  */
 export class Readiness {
-  readonly #runtime: Pick<Clients, 'db' | 'log' | 'shards'>
+  readonly #runtime: Needed
   readonly #otherReason: () => string | undefined
   #draining = false
   #logged: string | undefined
   #lastAskedAt = Number.NEGATIVE_INFINITY
-  #asking: Promise<string | undefined> | undefined
 
   /** @param otherReason another reason that keeps this kind of process from its work, such as missing wake-ups. */
-  constructor(
-    runtime: Pick<Clients, 'db' | 'log' | 'shards'>,
-    otherReason: () => string | undefined = () => undefined,
-  ) {
+  constructor(runtime: Needed, otherReason: () => string | undefined = () => undefined) {
     this.#runtime = runtime
     this.#otherReason = otherReason
   }
@@ -37,37 +39,33 @@ export class Readiness {
   /** Why the process can't take work at the moment; undefined if it can. Logs each change once, however often it is asked. */
   async reasonNotReady(): Promise<string | undefined> {
     this.#lastAskedAt = performance.now()
-    const reason = await this.#ask()
-    if (reason !== this.#logged) {
+    const { message, cause } = (await this.#ask()) ?? {}
+    if (message !== this.#logged) {
       const { log } = this.#runtime
-      if (reason === undefined) log.info({ event: 'ready_again' })
-      else logWarning(log, 'not_ready', new Error(reason))
-      this.#logged = reason
+      if (message === undefined) log.info({ event: 'ready_again' })
+      else logWarning(log, 'not_ready', new Error(message), { cause })
+      this.#logged = message
     }
-    return reason
+    return message
   }
 
-  async #ask(): Promise<string | undefined> {
-    if (this.#draining) return notReadyReasons.draining
-    // Concurrent checks share one query: the route is public, and must not use up the connections that sends need.
-    this.#asking ??= this.#askDatabase().finally(() => {
-      this.#asking = undefined
-    })
-    return (await this.#asking) ?? this.#refusal() ?? this.#otherReason()
+  /** Whether it can take work, for metrics. Not as a balancer asks. */
+  async isReady(): Promise<boolean> {
+    return (await this.#ask()) === undefined
+  }
+
+  async #ask(): Promise<Reason | undefined> {
+    const { database, log } = this.#runtime
+    if (this.#draining) return { message: notReadyReasons.draining }
+    const cause = await database.cause()
+    if (cause === postgresCauses.not_migrated) logNotMigrated(log)
+    if (cause) return { message: sentence(cause), cause: cause.cause }
+    const message = this.#refusal() ?? this.#otherReason()
+    return message === undefined ? undefined : { message }
   }
 
   #refusal(): string | undefined {
     return this.#runtime.shards.map(({ redis }) => refusalOf(redis)).find((reason) => reason !== undefined)
-  }
-
-  async #askDatabase(): Promise<string | undefined> {
-    try {
-      const deadline = new Deadline(answerWithinMs)
-      await deadline.spend(this.#runtime.db.execute(sql`select 1`))
-      return (await deadline.spend(checkMigrated(this.#runtime))) ? undefined : notReadyReasons.notMigrated
-    } catch {
-      return notReadyReasons.noDatabase
-    }
   }
 
   /** From now on the process reports that it takes no work. */

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
+import type { StoreCause } from '../core/store-causes.ts'
+import { causeFields } from './cause-fields.ts'
 import { Deadline } from './deadline.ts'
 import { type Logger, logWarning } from './logger.ts'
 import type { Metrics } from './metrics.ts'
+import { redisCause } from './redis-cause.ts'
 
 export const failuresToOpen = 2
 export const tryAgainAfterMs = 1000
@@ -27,6 +30,8 @@ interface OfShard {
   name: string
   log: Logger
   metrics: Pick<Metrics, 'redisBreakerOpen'>
+  /** Why the shard's Redis failed, by an error of the work. */
+  causeOf?: (error: unknown) => StoreCause
 }
 
 /**
@@ -35,7 +40,10 @@ interface OfShard {
  *
  * @param timeoutMs for the work as a whole, all its commands together.
  */
-export function createRedisBreaker({ name, log, metrics }: OfShard, timeoutMs: number): RedisBreaker {
+export function createRedisBreaker(
+  { name, log, metrics, causeOf = redisCause }: OfShard,
+  timeoutMs: number,
+): RedisBreaker {
   metrics.redisBreakerOpen.set({ shard: name }, 0)
   let failuresInARow = 0
   let isOpen = false
@@ -45,7 +53,11 @@ export function createRedisBreaker({ name, log, metrics }: OfShard, timeoutMs: n
   const run = <T>(work: () => Promise<T>) => new Deadline(timeoutMs, 'Redis').spend(work())
   const open = (error: unknown) => {
     // Logged only the first time: every failed try opens it again.
-    if (!isOpen) logWarning(log, 'redis_given_up', error, { tryingAgainEveryMs: tryAgainAfterMs })
+    if (!isOpen)
+      logWarning(log, 'redis_given_up', error, {
+        tryingAgainEveryMs: tryAgainAfterMs,
+        ...causeFields(causeOf(error)),
+      })
     isOpen = true
     openUntil = performance.now() + tryAgainAfterMs
     metrics.redisBreakerOpen.set({ shard: name }, 1)

@@ -1,21 +1,6 @@
 import type { Redis } from 'ioredis'
-
-type RedisError = Error & { command?: { name: string } }
-
-const noLogin = /^(WRONGPASS|NOAUTH|NOPERM|DENIED) /
-
-/** Whether Redis refuses the database of REDIS_URL. */
-export const refusesDatabase = ({ name, command }: RedisError): boolean =>
-  name === 'ReplyError' && command?.name === 'select'
-
-/** Whether its ACL forbids a command, a key or a channel. */
-export const refusesCommand = ({ message }: Error): boolean => /\bNOPERM\b/.test(message)
-
-/** Whether it refuses the user name or the password, or wants one. */
-export const refusesLogin = ({ name, message }: RedisError): boolean =>
-  name === 'ReplyError' && noLogin.test(message)
-
-export const isRefusal = (error: RedisError): boolean => refusesDatabase(error) || refusesLogin(error)
+import { causeLine } from '../core/store-causes.ts'
+import { isRefusal, type RedisError, redisCause } from './redis-cause.ts'
 
 const reasons = new WeakMap<Redis, string>()
 
@@ -40,7 +25,7 @@ export function heedRefusals(redis: Redis): void {
   })
   redis.on('error', (error: RedisError) => {
     if (redis.status !== 'connect' || !isRefusal(error)) return
-    if (!wasReady) setRefusal(redis, 'Redis refuses what REDIS_URL says: see redis_away in the log.')
+    if (!wasReady) setRefusal(redis, `${causeLine(redisCause(error))}.`)
     // As a reset would: `disconnect` could stop a Sentinel client for good.
     redis.stream.destroy()
   })

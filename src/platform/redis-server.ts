@@ -1,4 +1,6 @@
 import type { Redis } from 'ioredis'
+import { redisCauses } from '../core/store-causes.ts'
+import { causeFields } from './cause-fields.ts'
 import { type Logger, logWarning } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 import { setRefusal } from './redis-refusal.ts'
@@ -27,7 +29,7 @@ export function checkServer(
     const issue = versionIssue(info)
     if (issue !== undefined) {
       setRefusal(redis, `${issue}.`)
-      logWarning(log, 'redis_too_old', new Error(issue))
+      logWarning(log, 'redis_too_old', new Error(issue), causeFields(redisCauses.too_old))
     }
     const policy = fieldOf(info, 'maxmemory_policy')
     if (policy === undefined) return
@@ -36,7 +38,7 @@ export function checkServer(
     if (!evicts || isLogged.has(metrics)) return
     isLogged.add(metrics)
     const reason = `maxmemory-policy is ${policy}: set it to noeviction, or Redis may drop wake-ups and counts`
-    logWarning(log, 'redis_evicts', new Error(reason), { policy })
+    logWarning(log, 'redis_evicts', new Error(reason), { policy, ...causeFields(redisCauses.evicts) })
   })
 }
 

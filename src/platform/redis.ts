@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
+import { causeFields } from './cause-fields.ts'
 import { type Logger, logWarning } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 import type { RedisAddress } from './redis-address.ts'
-import { redisAdvice } from './redis-advice.ts'
+import { isRefusal } from './redis-cause.ts'
 import { type ClientOptions, openClient } from './redis-client.ts'
-import { heedRefusals, isRefusal } from './redis-refusal.ts'
+import { noteRedisFault } from './redis-health.ts'
+import { heedRefusals } from './redis-refusal.ts'
 import { checkServer, hidePolicyFromBullMQ } from './redis-server.ts'
 import { unansweredForMs, watchConnection } from './redis-watchdog.ts'
 
@@ -73,7 +75,7 @@ function connect(connecting: Connecting, options: ClientOptions): Redis {
   let away = false
   let refused = false
   redis.on('error', (error: Error) => {
-    const fields = { tryingAgainEveryMs: reconnectEveryMs, check: redisAdvice(error) }
+    const fields = { tryingAgainEveryMs: reconnectEveryMs, ...causeFields(noteRedisFault(redis, error)) }
     // A refusal is another reason than a Redis that was down before it.
     if (!away || (isRefusal(error) && !refused)) logWarning(log, 'redis_away', error, fields)
     away = true

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isConflict, isRowFault, isUnavailable } from '../../db/errors.ts'
+import { databaseCauseFields } from './cause-fields.ts'
 import { type Logger, logFault, logWarning } from './logger.ts'
 
 const tryAgainEveryMs = 500
@@ -19,7 +20,7 @@ export function retryUntilAvailable<In, Out>(
       } catch (error) {
         if (isConflict(error)) continue
         if (isRowFault(error)) throw error
-        if (isUnavailable(error)) logWarning(log, 'database_away', error)
+        if (isUnavailable(error)) logWarning(log, 'database_away', error, databaseCauseFields(error))
         else logFault(log, 'database_fault', error)
         await sleep(tryAgainEveryMs)
       }

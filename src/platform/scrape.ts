@@ -3,8 +3,10 @@ import type { Clients } from './clients.ts'
 import { droppedLogLines } from './log-output.ts'
 import { faultCounts } from './logger.ts'
 import type { Metrics } from './metrics.ts'
+import type { Readiness } from './readiness.ts'
+import { showHealth } from './show-health.ts'
 
-type Scraped = Pick<Clients, 'metrics' | 'db' | 'shards' | 'formerShards' | 'log'>
+type Scraped = Pick<Clients, 'metrics' | 'db' | 'database' | 'shards' | 'formerShards' | 'log'>
 
 interface Scrape {
   contentType: RegistryContentType
@@ -14,15 +16,19 @@ interface Scrape {
 /** Scrapes at the same time share one text: a hundred of them would hold the event loop for a second. */
 const underWay = new WeakMap<Metrics, Promise<Scrape>>()
 
-/** The current metrics of this process, in Prometheus's text format. Queries neither PostgreSQL nor Redis. */
-export function scrape(runtime: Scraped): Promise<Scrape> {
+/**
+ * The current metrics of this process, in Prometheus's text format. Waits up to a second for each store, to say whether it can be
+ * used.
+ */
+export function scrape(runtime: Scraped, readiness: Readiness): Promise<Scrape> {
   const { metrics } = runtime
-  const scraping = underWay.get(metrics) ?? readMetrics(runtime).finally(() => underWay.delete(metrics))
+  const scraping =
+    underWay.get(metrics) ?? readMetrics(runtime, readiness).finally(() => underWay.delete(metrics))
   underWay.set(metrics, scraping)
   return scraping
 }
 
-async function readMetrics(runtime: Scraped): Promise<Scrape> {
+async function readMetrics(runtime: Scraped, readiness: Readiness): Promise<Scrape> {
   const { metrics, db, shards, formerShards, log } = runtime
   const { totalCount, idleCount, waitingCount, options } = db.$client
   metrics.connections.set({ state: 'idle' }, idleCount)
@@ -32,6 +38,7 @@ async function readMetrics(runtime: Scraped): Promise<Scrape> {
   for (const { name, redis } of [...shards, ...formerShards]) {
     metrics.redisConnected.set({ shard: name }, redis.status === 'ready' ? 1 : 0)
   }
+  await showHealth(runtime, readiness)
   for (const collect of metrics.beforeScrape) collect()
   metrics.faults.reset()
   for (const [level, count] of Object.entries(faultCounts(log))) metrics.faults.inc({ level }, count)

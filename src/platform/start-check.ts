@@ -1,4 +1,6 @@
-import { connectionFault } from '../../db/connection-faults.ts'
+import { connectionFault, databaseCause } from '../../db/database-cause.ts'
+import { postgresCauses } from '../core/store-causes.ts'
+import { causeFields } from './cause-fields.ts'
 import type { Clients } from './clients.ts'
 import { Deadline } from './deadline.ts'
 import { logWarning } from './logger.ts'
@@ -14,14 +16,19 @@ const waitForDatabaseMs = 5000
  * Opens a first connection to PostgreSQL. If PostgreSQL is down, the process still starts, and logs a warning that names the
  * setting to check.
  *
- * @throws if no connection is possible until an operator changes something (db/connection-faults.ts).
+ * @throws if no connection is possible until an operator changes something (db/database-cause.ts).
  */
 export async function checkDatabase(runtime: Pick<Clients, 'db' | 'log'>): Promise<void> {
   try {
     await new Deadline(waitForDatabaseMs, 'PostgreSQL').spend(checkMigrated(runtime))
   } catch (error) {
     if (connectionFault(error) !== undefined) throw error
-    logWarning(runtime.log, 'database_away', error, { check: 'DATABASE_URL, and that PostgreSQL runs' })
+    logWarning(
+      runtime.log,
+      'database_away',
+      error,
+      causeFields(databaseCause(error) ?? postgresCauses.timeout),
+    )
   }
 }
 

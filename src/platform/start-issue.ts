@@ -1,5 +1,5 @@
-import { connectionFault } from '../../db/connection-faults.ts'
-import { isUnavailable } from '../../db/errors.ts'
+import { connectionFault, databaseCause } from '../../db/database-cause.ts'
+import { causeLine } from '../core/store-causes.ts'
 import { ListenFault } from './listen-at.ts'
 import { safeError } from './safe-error.ts'
 import { SettingsError } from './settings.ts'
@@ -15,8 +15,7 @@ export function startIssue(error: unknown): string {
   const issue = settingIssue(error)
   if (issue !== undefined) return issue
   const { message, code, stack } = safeError(error)
-  return isUnavailable(error)
-    ? // The error of a host with several addresses has no message.
-      `${message || code}: check DATABASE_URL, and that PostgreSQL runs`
-    : `${message}\n${stack}`
+  const cause = databaseCause(error)
+  // The error of a host with several addresses has no message.
+  return cause ? `${causeLine(cause)} (${message || code})` : `${message}\n${stack}`
 }

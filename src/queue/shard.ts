@@ -10,6 +10,7 @@ import type { Metrics, ProcessKind } from '../platform/metrics.ts'
 import { connectForAdmin, connectForRequests, connectForWorkers, timeoutOf } from '../platform/redis.ts'
 import type { RedisAddress } from '../platform/redis-address.ts'
 import { createRedisBreaker, createWaitingBreaker } from '../platform/redis-breaker.ts'
+import { noteRedisFault } from '../platform/redis-health.ts'
 import type { RedisShard } from '../platform/redis-shard.ts'
 import { shardOfSend, shardPrefixes } from '../platform/shard-names.ts'
 import {
@@ -48,7 +49,7 @@ export function openShards(opening: Opening, count: number, namesBegin = ''): Sh
     const name = `${namesBegin}${index}`
     const log = isOne ? opening.log : childLogger(opening.log, { shard: name })
     const redis = connectRedis[kind]({ address, prefix, name, log, metrics })
-    const ofShard = { name, log, metrics }
+    const ofShard = { name, log, metrics, causeOf: (error: unknown) => noteRedisFault(redis, error) }
     const giveUpAfterMs = isOne ? workersGiveUpAfterMs.ofOne : workersGiveUpAfterMs.ofSeveral
     return {
       name,

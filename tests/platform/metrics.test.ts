@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { replaySend } from '../../db/sends/replays.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import { Readiness } from '../../src/platform/readiness.ts'
 import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { scrape } from '../../src/platform/scrape.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
@@ -112,7 +113,7 @@ test('without Redis each accept is an enqueue failure, and the breaker shows as 
   expect(await countedBy(enqueueFailures)).toBe(2)
   expect(await countedBy(redisBreakerOpen)).toBe(1)
   expect(await countedBy(metrics.redisBreakerOpen)).toBe(0)
-  const { text } = await scrape(away.api)
+  const { text } = await scrape(away.api, new Readiness(away.api))
   expect(text).toMatch(/^outbound_faults_total\{level="warn"\} [1-9]/m)
   expect(text).toMatch(/^outbound_faults_total\{level="error"\} 0$/m)
   await away.stop()

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
+import { causeFields } from '../../src/platform/cause-fields.ts'
 import { type Logger, logWarning } from '../../src/platform/logger.ts'
-import { redisAdvice } from '../../src/platform/redis-advice.ts'
-import { refusesCommand } from '../../src/platform/redis-refusal.ts'
+import { redisCause } from '../../src/platform/redis-cause.ts'
 import type { Shard } from '../../src/queue/shard.ts'
 import { tryAgainAfterMs } from './steady-worker.ts'
 
@@ -39,9 +39,8 @@ export function queueFaults(log: Logger): QueueFaults {
   return {
     log(error, jobs = 'requestId') {
       if (refusal.test(error.message)) {
-        const advice = refusesCommand(error) && { check: redisAdvice(error) }
-        if (!refuses)
-          logWarning(log, 'redis_refuses_writes', error, { tryingAgainEveryMs: tryAgainAfterMs, ...advice })
+        const fields = { tryingAgainEveryMs: tryAgainAfterMs, ...causeFields(redisCause(error)) }
+        if (!refuses) logWarning(log, 'redis_refuses_writes', error, fields)
         refuses = true
         refusedAt = performance.now()
         return

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lacksMigration } from '../../db/errors.ts'
+import { databaseCauseFields } from '../../src/platform/cause-fields.ts'
 import { type Logger, logWarning } from '../../src/platform/logger.ts'
 import { logNotMigrated } from '../../src/platform/migrated.ts'
 import { safeError } from '../../src/platform/safe-error.ts'
@@ -33,7 +34,7 @@ export function startPeriodicTask(
     const { message: reason } = safeError(error)
     if (reason === logged.reason && performance.now() < logged.untilMs) return undefined
     logged = { reason, untilMs: performance.now() + logAgainAfterMs }
-    logWarning(log, event, error)
+    logWarning(log, event, error, databaseCauseFields(error))
     return undefined
   }
   const succeed = (ownPauseMs: number | undefined) => {

@@ -1,7 +1,11 @@
 import type { Queue } from 'bullmq'
+import type { StoreCause } from '../../core/store-causes.ts'
+import { causeFields } from '../../platform/cause-fields.ts'
 import { Deadline } from '../../platform/deadline.ts'
 import { logWarning } from '../../platform/logger.ts'
 import { readyWithin } from '../../platform/redis.ts'
+import { redisCause } from '../../platform/redis-cause.ts'
+import { askRedis } from '../../platform/redis-health.ts'
 import { queuesOf, type Shard } from '../../queue/shard.ts'
 import type { AdminRuntime } from '../context.ts'
 
@@ -19,10 +23,11 @@ export interface ReadQueue {
   oldest: Date | undefined
 }
 
-/** The queues of a shard; none if its Redis doesn't answer. */
+/** The queues of a shard, or why they can't be read; the cause may also be that writes don't work. */
 export interface ReadShard {
   shard: string
   queues: ReadQueue[] | undefined
+  cause: StoreCause | undefined
 }
 
 /** Of the queues of a shard, in their order. */
@@ -40,10 +45,12 @@ export function readQueues({ shards, formerShards, log }: AdminRuntime): Promise
     try {
       await readyWithin(shard.redis, connectWithinMs)
       const queues = Promise.all(queuesOf(shard).map(readQueue))
-      return { shard: name, queues: await new Deadline(answerWithinMs).spend(queues) }
+      const read = await new Deadline(answerWithinMs).spend(queues)
+      return { shard: name, queues: read, cause: await askRedis(shard) }
     } catch (error) {
-      logWarning(log, 'queues_not_read', error, { shard: name })
-      return { shard: name, queues: undefined }
+      const cause = (await askRedis(shard)) ?? redisCause(error)
+      logWarning(log, 'queues_not_read', error, { shard: name, ...causeFields(cause) })
+      return { shard: name, queues: undefined, cause }
     }
   }
   return Promise.all([...shards, ...formerShards].map(read))

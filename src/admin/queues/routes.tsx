@@ -1,3 +1,4 @@
+import { causeLine } from '../../core/store-causes.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
@@ -40,14 +41,15 @@ function QueuePage({ shards, updates }: { shards: readonly ReadShard[]; updates:
   )
 }
 
-function ShardSection({ shard: { shard, queues }, isOnly }: { shard: ReadShard; isOnly: boolean }) {
+function ShardSection({ shard: { shard, queues, cause }, isOnly }: { shard: ReadShard; isOnly: boolean }) {
   const id = `shard-${shard}`
   return (
     <section aria-labelledby={id}>
       <h2 id={id}>{isOnly ? 'In Redis' : `Shard ${shard}`}</h2>
-      {queues === undefined ? (
-        <p class="fault">Its Redis does not answer. Sends are kept in PostgreSQL, and go when it is back.</p>
-      ) : (
+      {cause && (
+        <p class="fault">{causeLine(cause)}. Sends are kept in PostgreSQL, and go when Redis works again.</p>
+      )}
+      {queues && (
         <div class="scroll">
           <table class="numbers">
             <thead>

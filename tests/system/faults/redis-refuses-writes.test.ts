@@ -115,7 +115,10 @@ test('a user without the right to write is logged with the right that it needs',
   const faults = queueFaults(createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }))
   faults.log(new Error("NOPERM this user has no permissions to run the 'eval' command"))
   expect(lines).toMatchObject([
-    { event: 'redis_refuses_writes', check: expect.stringMatching(/^the rights of the user in REDIS_URL/) },
+    {
+      event: 'redis_refuses_writes',
+      check: expect.stringMatching(/^check the rights of the user in REDIS_URL/),
+    },
   ])
 })
 

@@ -86,7 +86,7 @@ const faults: Fault[] = [
     'migrate',
     'DATABASE_URL',
     () => ({ DATABASE_URL: 'postgres://localhost:1/none' }),
-    /ECONNREFUSED.*DATABASE_URL/,
+    /^PostgreSQL does not answer; check DATABASE_URL .*ECONNREFUSED/,
   ],
   [
     'api',

@@ -77,7 +77,11 @@ test.each(['api', 'worker'] as const)(
     const notReady = await ask(`${metricsUrl}/readyz`)
     expect(notReady).toMatchObject({
       status: 503,
-      body: { statusCode: 503, error: 'Service Unavailable', message: 'PostgreSQL does not answer.' },
+      body: {
+        statusCode: 503,
+        error: 'Service Unavailable',
+        message: 'PostgreSQL does not answer; check DATABASE_URL and that it runs.',
+      },
     })
     expect(notReady.headers.get('Retry-After')).toBe('1')
   },
