@@ -466,12 +466,22 @@ select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "e
         where o.provider = c.provider and o.id <> c.id and o.deleted_at is null) as "ofProvider"
 from channels c where c.id = $1;
 
--- channel_states: Counts held channels and open circuit breakers by provider, for metrics.
+-- channel_states: Counts held channels, open circuit breakers and channels without receipts by provider, and names some, for metrics.
 select provider, count(*) filter (where held_at is not null)::int as held,
        count(*) filter (where breaker_open_until > clock_timestamp())::int as "breakersOpen",
        count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen",
-       count(*) filter (where awaits_receipt_since < clock_timestamp() - interval '1 hour')::int as "withoutReceipts"
-from channels where deleted_at is null group by provider;
+       count(*) filter (where awaits_receipt_since < clock_timestamp() - interval '1 hour')::int as "withoutReceipts",
+       coalesce((
+         array_agg(a.name || ': ' || c.name order by c.id) filter (
+           where held_at is not null))[1:10], '{}') as "heldNames",
+       coalesce((
+         array_agg(a.name || ': ' || c.name order by c.id) filter (
+           where breaker_open_until is not null))[1:10], '{}') as "breakerNames",
+       coalesce((
+         array_agg(a.name || ': ' || c.name order by c.id) filter (
+           where awaits_receipt_since < clock_timestamp() - interval '1 hour'))[1:10], '{}') as "withoutReceiptsNames"
+from channels c join accounts a on a.id = c.account_id
+where c.deleted_at is null group by provider;
 
 -- channels_given: Reads channels for operators.
 select c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
@@ -489,14 +499,18 @@ where c.id = any((select $1::uuid[])::uuid[]);
 select request_id as "requestId", account_id as "accountId", channel_id || former_channels as "channelIds"
 from sends where request_id = any((select $1::uuid[])::uuid[]);
 
--- channels_often_refused: Counts the channels of whose sends of a day too many bounced for good or were complained about, for metrics.
-select c.provider, r.cause, count(*)::int as channels
+-- channels_often_refused: Counts and names the channels of whose sends of a day too many bounced for good or were complained about, for metrics.
+select c.provider, r.cause, count(*)::int as channels,
+       coalesce((
+         array_agg(a.name || ': ' || c.name order by c.id) filter (
+           where true))[1:10], '{}') as names
 from (
   select coalesce(s.former_channels[1], s.channel_id) as channel_id, e.cause, count(*) as refused
   from suppressions e join sends s on s.request_id = e.request_id
   where e.cause in ('bounce', 'complaint') and e.created_at > now() - interval '1 day'
   group by 1, 2) r
   join channels c on c.id = r.channel_id
+  join accounts a on a.id = c.account_id
   cross join lateral (
     select sum(sent + delivered + read + undelivered + failed) as ended
     from send_counts n

@@ -1,5 +1,6 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import { isFirst } from '../callbacks/endpoint-claims.ts'
+import { namesOfChannels } from '../channel-names.ts'
 import { hasLimits, isDue, isHeadOfAll, isHeld, isQueued } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -36,6 +37,10 @@ interface ChannelStates {
   breakersHalfOpen: number
   /** Whose provider should report each message, and has reported none for an hour. */
   withoutReceipts: number
+  /** Of the first of these channels. */
+  heldNames: string[]
+  breakerNames: string[]
+  withoutReceiptsNames: string[]
 }
 
 interface CallbackBacklog {
@@ -103,15 +108,21 @@ const scheduledStatement = prepared<{ sends: number; overdueSeconds: number }>(
           from (select from scheduled_sends limit ${countedScheduled + 1}) first) counted`,
 )
 
+const hasNoReceipt = sqlText`awaits_receipt_since < clock_timestamp() - interval '1 hour'`
+
 const channelsStatement = prepared<ChannelStates>(
   'channel_states',
-  'Counts held channels and open circuit breakers by provider, for metrics.',
+  'Counts held channels, open circuit breakers and channels without receipts by provider, and names some, for metrics.',
   sqlText`
     select provider, count(*) filter (where held_at is not null)::int as held,
            count(*) filter (where breaker_open_until > clock_timestamp())::int as "breakersOpen",
            count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen",
-           count(*) filter (where awaits_receipt_since < clock_timestamp() - interval '1 hour')::int as "withoutReceipts"
-    from channels where deleted_at is null group by provider`,
+           count(*) filter (where ${hasNoReceipt})::int as "withoutReceipts",
+           ${namesOfChannels('held_at is not null')} as "heldNames",
+           ${namesOfChannels('breaker_open_until is not null')} as "breakerNames",
+           ${namesOfChannels(hasNoReceipt)} as "withoutReceiptsNames"
+    from channels c join accounts a on a.id = c.account_id
+    where c.deleted_at is null group by provider`,
 )
 
 const callbacksStatement = prepared<Omit<CallbackBacklog, 'disabledEndpoints' | 'failingEndpoints'>>(

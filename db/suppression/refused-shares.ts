@@ -1,4 +1,5 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
+import { namesOfChannels } from '../channel-names.ts'
 import type { Database } from '../client.ts'
 import { postedChannel } from '../posted-channel.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -8,6 +9,8 @@ export interface RefusedChannels {
   provider: ProviderName
   cause: 'bounce' | 'complaint'
   channels: number
+  /** Of the first of them. */
+  names: string[]
 }
 
 /** Vendors act on senders beyond these shares. One contact of a channel that sends little says nothing. */
@@ -17,15 +20,17 @@ const leastRefused = 2
 
 const refusedStatement = prepared<RefusedChannels>(
   'channels_often_refused',
-  'Counts the channels of whose sends of a day too many bounced for good or were complained about, for metrics.',
+  'Counts and names the channels of whose sends of a day too many bounced for good or were complained about, for metrics.',
   sqlText`
-    select c.provider, r.cause, count(*)::int as channels
+    select c.provider, r.cause, count(*)::int as channels,
+           ${namesOfChannels()} as names
     from (
       select ${postedChannel} as channel_id, e.cause, count(*) as refused
       from suppressions e join sends s on s.request_id = e.request_id
       where e.cause in ('bounce', 'complaint') and e.created_at > now() - interval '1 day'
       group by 1, 2) r
       join channels c on c.id = r.channel_id
+      join accounts a on a.id = c.account_id
       cross join lateral (
         select sum(sent + delivered + read + undelivered + failed) as ended
         from send_counts n

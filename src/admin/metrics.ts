@@ -1,5 +1,6 @@
 import type { Queue } from 'bullmq'
 import { type Backlog, readBacklog } from '../../db/sends/backlog.ts'
+import { maskText } from '../core/mask-text.ts'
 import { providerNames } from '../core/providers/index.ts'
 import { causeFields, databaseCauseFields } from '../platform/cause-fields.ts'
 import { Deadline } from '../platform/deadline.ts'
@@ -19,6 +20,9 @@ const answerWithinMs = 3000
 /** For a process that has just started, and isn't connected yet. */
 const connectWithinMs = 1000
 
+/** In characters, so that an alert can be read. */
+const longestName = 80
+
 const states = ['waiting', 'prioritized', 'delayed', 'active'] as const
 
 /**
@@ -37,6 +41,7 @@ export function metrics(runtime: AdminRuntime, readiness: Readiness) {
         for (const gauge of [gauges.unfinished, gauges.oldestWaiting]) gauge.reset()
         for (const gauge of [gauges.heldChannels, gauges.breakers, gauges.withoutReceipts]) gauge.reset()
         gauges.oftenRefused.reset()
+        gauges.inTrouble.reset()
         // `reset()` would set a gauge without labels to 0.
         gauges.workers.remove()
         gauges.oldestCallback.remove()
@@ -131,6 +136,7 @@ function showBacklog(gauges: Metrics, backlog: Backlog): void {
   for (const [kind, seconds] of Object.entries(oldestWaiting)) {
     gauges.oldestWaiting.set({ channels: kind }, seconds)
   }
+  gauges.inTrouble.reset()
   for (const provider of providerNames) {
     const one = channels.find((some) => some.provider === provider)
     gauges.heldChannels.set({ provider }, one?.held ?? 0)
@@ -140,7 +146,11 @@ function showBacklog(gauges: Metrics, backlog: Backlog): void {
     for (const cause of ['bounce', 'complaint'] as const) {
       const refused = refusedChannels.find((some) => some.provider === provider && some.cause === cause)
       gauges.oftenRefused.set({ provider, cause }, refused?.channels ?? 0)
+      nameChannels(gauges, { provider, trouble: cause }, refused?.names)
     }
+    nameChannels(gauges, { provider, trouble: 'held' }, one?.heldNames)
+    nameChannels(gauges, { provider, trouble: 'breaker' }, one?.breakerNames)
+    nameChannels(gauges, { provider, trouble: 'no_receipts' }, one?.withoutReceiptsNames)
   }
   for (const state of ['due', 'later', 'disabled'] as const)
     gauges.callbacksWaiting.set({ state }, callbacks[state])
@@ -148,4 +158,13 @@ function showBacklog(gauges: Metrics, backlog: Backlog): void {
   gauges.endpoints.set({ state: 'disabled' }, callbacks.disabledEndpoints)
   gauges.endpoints.set({ state: 'failing' }, callbacks.failingEndpoints)
   gauges.workers.set(workers)
+}
+
+/** For the alerts. A name may hold the number or the address that the channel sends from. */
+function nameChannels(
+  { inTrouble }: Metrics,
+  labels: { provider: string; trouble: string },
+  names: readonly string[] = [],
+): void {
+  for (const name of names) inTrouble.set({ ...labels, channel: maskText(name, []).slice(0, longestName) }, 1)
 }

@@ -10,7 +10,7 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 /**
  * The metrics of a process, for Prometheus (docs/reference/metrics.md). Label values come from short, fixed lists: never an
- * id, a contact, content or other text from outside.
+ * id, a contact, content or other text from outside. The names of channels in trouble are the exception: few, and masked.
  *
  * @param kind a process exports only the metrics of its own kind; the others exist, for shared code, but aren't exported.
  */
@@ -334,6 +334,13 @@ function backlogMetrics({ gauge }: Definitions) {
       'Channels of whose sends of a day more than 5 % bounced for good, or more than 0.1 % were complained about.',
       'provider',
       'cause',
+    ),
+    inTrouble: gauge(
+      'outbound_channels_in_trouble',
+      'Names of channels that somebody has to look at, for each provider and trouble at most 10.',
+      'provider',
+      'trouble',
+      'channel',
     ),
     callbacksWaiting: gauge(
       'outbound_callbacks_waiting',

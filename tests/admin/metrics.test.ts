@@ -190,3 +190,34 @@ test('with a password, metrics ask for it', async () => {
   expect((await scrapeAt(admin.url, { Authorization })).value('outbound_collector_up')).toBe(2)
   await admin.stop()
 })
+
+test('channels in trouble are named, at most 10 for each, without what may be a number or an address', async () => {
+  const { db } = service.runtime
+  const named = (scrape: Scrape, trouble: string, channel: string) =>
+    scrape.value('outbound_channels_in_trouble', { provider: 'sandbox', trouble, channel })
+  const rename = (channelId: string, name: string) =>
+    db.$client.query('update channels set name = $2 where id = $1', [channelId, name])
+  const [held, broken, silent] = [await withChannel(), await withChannel(), await withChannel()]
+  await rename(held.channelId, 'SMS from +49 151 23456789')
+  await rename(broken.channelId, 'Reminders')
+  await rename(silent.channelId, 'Invoices of a@example.com')
+  await holdChannel(db, held.channelId, 'held')
+  await openBreaker(db, { channelId: broken.channelId, isAgain: false })
+  await db.$client.query(
+    "update channels set awaits_receipt_since = now() - interval '61 minutes' where id = $1",
+    [silent.channelId],
+  )
+  const scrape = await scrapeAfresh()
+  expect(named(scrape, 'held', 'Test: SMS from …')).toBe(1)
+  expect(named(scrape, 'breaker', 'Test: Reminders')).toBe(1)
+  expect(named(scrape, 'no_receipts', 'Test: Invoices of …')).toBe(1)
+  expect(named(scrape, 'held', 'Test: Reminders')).toBeUndefined()
+
+  for (let more = 0; more < 11; more++) {
+    const { channelId } = await withChannel()
+    await rename(channelId, `Held ${more}`)
+    await holdChannel(db, channelId, 'held')
+  }
+  const names = (await scrapeAfresh()).text.match(/^outbound_channels_in_trouble\{.*trouble="held"/gm)
+  expect(names).toHaveLength(10)
+})

@@ -53,7 +53,10 @@ async function withChannels(
   const counted = async (cause: string) => {
     const admin = await startTestAdmin(service)
     const scrape = await scrapeAt(admin.url).finally(() => admin.stop())
-    return scrape.value('outbound_channels_often_refused', { provider: 'whatsapp-cloud', cause })
+    const channels = scrape.value('outbound_channels_often_refused', { provider: 'whatsapp-cloud', cause })
+    const named = scrape.value('outbound_channels_in_trouble', { provider: 'whatsapp-cloud', trouble: cause })
+    expect(named !== undefined, 'they are named').toBe(channels !== 0)
+    return channels
   }
   try {
     await use(open, counted)

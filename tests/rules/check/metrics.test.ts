@@ -44,10 +44,11 @@ test.each(ours)('the docs describe $name', ({ name, type, labelNames, processes 
 })
 
 /** Such labels could name a person, or make a series for each. */
-test('no label is an id, a contact or free text', () => {
+test('no label is an id, a contact or free text, but for the names of channels in trouble', () => {
   const labels = new Set(ours.flatMap(({ labelNames }) => labelNames))
   expect([...labels].sort()).toEqual([
     'cause',
+    'channel',
     'channels',
     'collector',
     'from',
@@ -63,7 +64,10 @@ test('no label is an id, a contact or free text', () => {
     'state',
     'status',
     'to',
+    'trouble',
   ])
+  const withNames = ours.filter(({ labelNames }) => labelNames.includes('channel'))
+  expect(withNames.map(({ name }) => name)).toEqual(['outbound_channels_in_trouble'])
 })
 
 const rules: string[] = parse(readFileSync('ops/prometheus/alerts.yml', 'utf8')).groups.flatMap(

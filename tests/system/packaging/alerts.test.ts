@@ -44,14 +44,19 @@ test('each alert fires when it should, and not before', () => {
   expect(run('test', 'rules', 'alerts.test.yml')).toMatchObject({ status: 0 })
 })
 
+test('in each failure mode of the stores, exactly the alerts fire that name it', () => {
+  expect(run('test', 'rules', 'failure-modes.test.yml')).toMatchObject({ status: 0 })
+})
+
 test('every alert has a test in which it fires', () => {
-  const tests: { promql_expr_test?: { expr: string; exp_samples: unknown[] }[] }[] = parse(
-    read('alerts.test.yml'),
-  ).tests
+  const tests: { promql_expr_test?: { exp_samples: { labels: string }[] }[] }[] = [
+    'alerts.test.yml',
+    'failure-modes.test.yml',
+  ].flatMap((file) => parse(read(file)).tests)
   const fires = tests
     .flatMap(({ promql_expr_test = [] }) => promql_expr_test)
-    .filter(({ exp_samples }) => exp_samples.length > 0)
-    .map(({ expr }) => /alertname="(\w+)"/.exec(expr)?.[1])
+    .flatMap(({ exp_samples }) => exp_samples)
+    .map(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1])
   expect(new Set(fires)).toEqual(new Set(rules.map(({ alert }) => alert)))
 })
 
