@@ -33,7 +33,7 @@ export function openWrk(folder: string): (load: WrkLoad) => Promise<WrkResult> {
     const lines = senders.map(({ apiKey, channelId }) => `${apiKey} ${channelId}\n`)
     await writeFile(sendersFile, lines.join(''), { mode: 0o600 })
     // Other contacts in each load.
-    const contacts = `1${String(asked).padStart(5, '0')}`
+    const contacts = `4915${String(asked).padStart(3, '0')}`
     const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script]
     const { stdout } = await promisify(execFile)(
       file,

@@ -12,7 +12,7 @@ const sends = 100
 const seconds = 5
 /** Time before the good sends: longer than the failures that open a channel's circuit breaker. */
 const failingForMs = 6000
-const limitedContacts = '+1999'
+const limitedContacts = '+49159'
 const factor = 2
 const marginMs = 200
 
@@ -43,7 +43,7 @@ const faults: readonly Fault[] = [
     bad: 'whose recipients have had too many messages',
     open: (tenant) => tenant.openWhatsApp(`/limit-contacts/${limitedContacts}/faulty`),
     goodPost: (sender) => ({ sender, contact: newContact() }),
-    badPost: (_stage, sender) => ({ sender, contact: newContact().replace('+49', limitedContacts) }),
+    badPost: (_stage, sender) => ({ sender, contact: newContact().replace('+49151', limitedContacts) }),
   },
   { name: 'faulty-media', bad: 'with media that answer 503', ...byMedia('unavailable') },
   { name: 'hung-media', bad: 'with media that never answer', ...byMedia('hang') },
