@@ -19,7 +19,7 @@ export function redisBinary(): Promise<Binary> {
     package: redisPackage,
     versionOutput: /server v=/i,
     advice:
-      'install redis-server, or set REDIS_URL, e.g. to redis://127.0.0.1:6379 after `docker compose up -d redis`.',
+      'install redis-server, or set REDIS_URL, e.g. to redis://:PASSWORD@127.0.0.1:6379 after `docker compose up -d redis`.',
     user: serverUser(),
   })
 }

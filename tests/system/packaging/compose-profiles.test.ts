@@ -14,6 +14,8 @@ import { makeServerFolder, serverUser } from '../../../src/dev/embedded/server-u
 import { portToKeep } from '../../support/port.ts'
 import { eventually } from '../../support/wait.ts'
 
+const password = 'of-the-test'
+
 interface Service {
   command: string[]
   profiles?: string[]
@@ -81,6 +83,7 @@ async function environment(name: string, { address, port }: Place) {
   await makeServerFolder(data)
   return {
     ...env,
+    REDISCLI_AUTH: password,
     PATH: [join(folder, 'bin'), process.env.PATH].join(':'),
     OWN_NAME: services[name]?.hostname ?? name,
     OWN_ADDRESS: address,
@@ -94,7 +97,7 @@ function commandOf(name: string, { here }: Place): string[] {
   const { command = [] } = services[name] ?? {}
   const isScript = command[0] === 'sh'
   const placed = command.map((argument) => {
-    if (!isScript) return new Map(here).get(argument) ?? argument
+    if (!isScript) return new Map(here).get(argument) ?? argument.replace(/\$\{REDIS_PASSWORD\}/, password)
     const script = argument.replaceAll('$$', '$').replaceAll('/data', join(folder, name))
     return here.reduce((changed, [there, instead]) => changed.replaceAll(there, instead), script)
   })
@@ -113,6 +116,7 @@ async function start(name: string, place: Place): Promise<Redis> {
   const client = new Redis({
     host: place.address,
     port: place.port,
+    password,
     retryStrategy: () => 50,
     maxRetriesPerRequest: null,
   })
@@ -244,9 +248,9 @@ test('each service of a profile keeps its data in a volume of its own, but the o
 
 test('the URLs in the comments and the docs name services', () => {
   const docs = composeText + readFileSync('docs/how-to/deploy.md', 'utf8')
-  const hosts = [...docs.matchAll(/redis\+(?:sentinel|cluster):\/\/([\w,-]+)/g)].flatMap(([, list = '']) =>
-    list.split(','),
-  )
+  const hosts = [
+    ...docs.matchAll(/redis\+(?:sentinel|cluster):\/\/:\$\{REDIS_PASSWORD\}@([\w,-]+)/g),
+  ].flatMap(([, list = '']) => list.split(','))
   expect(hosts).toHaveLength(12)
   for (const host of hosts) expect(services).toHaveProperty(host)
 })

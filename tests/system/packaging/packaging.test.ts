@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { DCLinter } from 'dclint'
 import { type Copy, DockerfileParser, type From } from 'dockerfile-ast'
 import { validate } from 'dockerfile-utils'
@@ -58,7 +59,7 @@ const services = { migrate, api, proxy, worker, admin, postgres, redis }
 const ours = { migrate, api, worker, admin }
 
 /** What only the stores' images or Compose itself know of. */
-const namesOfTheStores = ['POSTGRES_PASSWORD', 'POSTGRES_PORT', 'REDIS_PORT']
+const namesOfTheStores = ['POSTGRES_PASSWORD', 'POSTGRES_PORT', 'REDIS_PASSWORD', 'REDIS_PORT']
 /** A setting of the admin process that another process has under the same name. */
 const namesOfTheAdmin = ['ADMIN_TRUST_PROXY']
 
@@ -66,12 +67,23 @@ const settingNames = [...read('src/platform/settings.ts').matchAll(/^ {2}([A-Z][
   ([, name = '']) => name,
 )
 
-/** As Compose fills it in: `${NAME:-default}` from these variables, `$$` as a dollar sign. */
+/**
+ * As Compose fills it in: `${NAME:-default}` from these variables, also where the default has one in it, `$$` as a dollar sign.
+ *
+ * @throws an error with the words of `${NAME:?words}` if that isn't set.
+ */
 function interpolate(text: string, variables: Record<string, string> = {}): string {
-  return text.replaceAll(/\$\$|\$\{(\w+)(?::-([^}]*))?\}/g, (whole, name: string | undefined, otherwise) => {
-    if (whole === '$$') return '$'
-    return (name && variables[name]) || (otherwise ?? '')
-  })
+  const fill = (part: string): string => {
+    const filled = part.replace(
+      /\$\{(\w+)(?::([-?])([^{}]*))?\}/,
+      (_whole, name: string, kind, otherwise = '') => {
+        if (kind === '?' && !variables[name]) throw new Error(`${name}: ${otherwise}`)
+        return variables[name] || otherwise
+      },
+    )
+    return filled === part ? part : fill(filled)
+  }
+  return text.split('$$').map(fill).join('$')
 }
 
 function environmentOf(service: z.output<typeof serviceSchema>, variables: Record<string, string>) {
@@ -190,8 +202,50 @@ describe('Compose', () => {
     for (const store of [redis, postgres]) expect(store.healthcheck?.test).toBeDefined()
   })
 
-  test('the stores start alone without any setting: Compose itself asks for none', () => {
-    expect(composeText.replaceAll('$$', '')).not.toMatch(/\$\{\w+:?\?/)
+  test('Compose itself asks for the passwords of the stores alone, and says how to make them', () => {
+    const asked = [...composeText.replaceAll('$$', '').matchAll(/\$\{(\w+):?\?([^}]*)\}/g)].map(
+      ([, name, words]) => [name, words],
+    )
+    const words = 'Make it once, keep it in .env: openssl rand -hex 24'
+    expect(Object.fromEntries(asked)).toEqual({ POSTGRES_PASSWORD: words, REDIS_PASSWORD: words })
+    const values = [...Object.values(postgres.environment), ...Object.values(redis.environment)]
+    for (const name of ['POSTGRES_PASSWORD', 'REDIS_PASSWORD']) {
+      const others = { POSTGRES_PASSWORD: 'p', REDIS_PASSWORD: 'r', [name]: '' }
+      expect(() => values.map((value) => interpolate(value, others))).toThrow(`${name}: ${words}`)
+    }
+  })
+
+  test('no store is open: none has a password that anyone can read here, and no Redis is without one', () => {
+    const stores = Object.entries(
+      parse(composeText, { merge: true }).services as Record<string, object>,
+    ).filter(([, service]) => 'image' in service && /^(redis|postgres):/.test(String(service.image)))
+    expect(stores.map(([name]) => name)).toContain('redis-node-6')
+    const set = { POSTGRES_PASSWORD: 'of-postgres', REDIS_PASSWORD: 'of-redis' }
+    for (const [name, service] of stores) {
+      const text = interpolate(JSON.stringify(service), set)
+      expect(text, name).toContain(name === 'postgres' ? 'of-postgres' : 'of-redis')
+      if (/^redis(-replica|-node-\d)?$/.test(name))
+        expect(text, name).toMatch(/--requirepass\b.*--masterauth\b/)
+    }
+    expect(composeText).not.toMatch(/(POSTGRES|REDIS)_PASSWORD:-/)
+  })
+
+  test('the docs make an .env with which all processes start in production', async () => {
+    const [, script = ''] = /```sh\n(umask 077[^`]*)```/.exec(read('docs/how-to/deploy.md')) ?? []
+    const place = await mkdtemp(join(tmpdir(), 'env-'))
+    onTestFinished(() => rm(place, { recursive: true }))
+    expect(spawnSync('sh', ['-ec', script], { cwd: place }).status).toBe(0)
+    expect(statSync(join(place, '.env')).mode & 0o077).toBe(0)
+    const made = parseEnv(readFileSync(join(place, '.env'), 'utf8')) as Record<string, string>
+    const production = { NODE_ENV: 'production' }
+    for (const service of [migrate, api, worker])
+      expect(readSettings(undefined, { ...environmentOf(service, made), ...production })).toMatchObject({
+        DATABASE_URL: `postgres://outbound:${made.POSTGRES_PASSWORD}@postgres:5432/outbound`,
+      })
+    expect(environmentOf(api, made).REDIS_URL).toBe(`redis://:${made.REDIS_PASSWORD}@redis:6379`)
+    expect(readAdminSettings({ ...environmentOf(admin, made), ...production })).toMatchObject({
+      ADMIN_PORT: 3001,
+    })
   })
 
   test.each([

@@ -110,6 +110,15 @@ test('each process has ports of its own, by the name of its instance', () => {
   })
 })
 
+test('the migration gets no key, and the admin process none that opens configs', () => {
+  const unset = (file: string) => unitValue(file, 'UnsetEnvironment').split(' ')
+  const keys = ['CREDENTIALS_KEY', 'CREDENTIALS_KEY_PREVIOUS']
+  expect(unset('outbound-admin.service')).toEqual(keys)
+  expect(unset('outbound-migrate.service')).toEqual([...keys, 'API_KEY_PEPPER', 'ADMIN_PASSWORD'])
+  for (const file of ['outbound-api@.service', 'outbound-worker@.service']) expect(unset(file)).toEqual([''])
+  for (const name of keys) expect(settingNames).toContain(name)
+})
+
 test('the examples of the units and the docs give no port to two processes', () => {
   const texts = [...files.map(read), readFileSync('docs/how-to/deploy.md', 'utf8')].join('\n')
   const named = (kind: string) => {
