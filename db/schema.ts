@@ -30,6 +30,7 @@ import type { DeliveryState } from '../src/core/receipt.ts'
 import type { ShownConfig } from '../src/core/shown-config.ts'
 import type { AutoCause, SuppressionCause } from '../src/core/suppression.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
+import { contactKey } from './audit/contact-key.ts'
 import {
   callbackChecks,
   channelChecks,
@@ -559,6 +560,7 @@ export const audit = pgTable(
     index('audit_by_time').on(table.at, table.id),
     index('audit_of_target').on(table.target, table.at, table.id),
     index('audit_of_person').on(table.by, table.at, table.id),
+    index('audit_of_contact').on(sql.raw(`(${contactKey('audit')})`), table.at, table.id),
   ],
 )
 

@@ -77,6 +77,19 @@ select p.at, p.by, p.via, p.address, p.action, p.target, p.details, p.id,
 from (select) one left join last on true left join page p on true
 order by p.at desc, p.id desc;
 
+-- audit_of_contact: Lists the newest rows about a contact, by the ids of what it has: the audit never has the contact itself.
+-- $1: ids, and paths of pages; $2: the limit.
+select distinct found.*
+from unnest($1::text[]) given (id) cross join lateral (
+  (select a.* from audit a
+    where a.target = given.id
+    order by a.at desc, a.id desc limit (select $2::int))
+  union all
+  (select a.* from audit a
+    where coalesce(a.details->>'conversationId', a.details->>'requestId', a.details->>'suppressionId') = given.id
+    order by a.at desc, a.id desc limit (select $2::int))) found
+order by found.at desc, found.id desc limit $2;
+
 -- audit_of_person: Lists a page of a person's changes.
 -- $1: the target, null for all; $2: the person; $3: the action; $4: since when; $5: before this time, in microseconds;
 -- $6: of those, before this row; $7: how many to look at; $8: the limit of the page, and one more.
@@ -1703,6 +1716,9 @@ from (
   left join send_events e on e.request_id = found."requestId"
 order by e.id;
 
+-- finish_audit: Adds what came of a change to its row of the audit.
+select finish_audit($1::uuid, $2::jsonb);
+
 -- fold_counts: Adds a page of the changes that statements have appended to the counters.
 with
 -- The changes, which leave their table.
@@ -3251,6 +3267,11 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   case when channels.rate_calls is not null then
     (select extract(epoch from p.valid_until - clock_timestamp())::float8 * 1000
      from permits p where p.request_id = s.request_id) end as "tooLateInMs";
+
+-- record_audit: Adds a row to the audit.
+-- $1: its id; $2: who; $3: by what; $4: from where; $5: what was done; $6: to what; $7: details.
+insert into audit (id, by, via, address, action, target, details)
+values ($1, $2, $3, $4, $5, $6, $7);
 
 -- record_key_uses: Records that keys were used, unless that was recorded in the last hour.
 with
@@ -5152,13 +5173,8 @@ from (select least(2000,
                    ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
 where case when ms > 0 then true else too_late() end;
 
--- trim_audit: Deletes a page of rows past their retention.
-with trimmed as (
-  delete from audit t using (
-    select id from audit where at < now() - $1::interval
-    order by at limit $2 for update skip locked) old
-  where t.id = old.id returning 1)
-select count(*)::int as trimmed from trimmed;
+-- trim_audit: Deletes a page of rows of the audit past their retention.
+select trim_audit($1::interval, $2::int) as trimmed;
 
 -- trim_callbacks: Deletes a page of callbacks past their retention.
 with trimmed as (

@@ -1,5 +1,5 @@
 import { nameKey, type Person, type Role } from '../../src/core/person.ts'
-import type { Database } from '../client.ts'
+import type { Database, Transaction } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 export const sessionHours = 12
@@ -67,7 +67,7 @@ const beginStatement = prepared<{ name: string }>(
 
 /** @returns false if the person was removed, or got another password, after theirs was checked. */
 export async function beginSession(
-  db: Database,
+  db: Database | Transaction,
   { personId, passwordHash }: Credentials,
   session: { tokenHash: Buffer; address: string },
 ): Promise<boolean> {
@@ -81,6 +81,6 @@ const endStatement = prepared(
   sqlText`delete from person_sessions where token_hash = $1`,
 )
 
-export async function endSession(db: Database, tokenHash: Buffer): Promise<void> {
+export async function endSession(db: Database | Transaction, tokenHash: Buffer): Promise<void> {
   await endStatement(db, [tokenHash])
 }

@@ -120,12 +120,11 @@ const trimOrphanedCallbacksStatement = prepared<{ trimmed: number }>(
     select count(*)::int as trimmed from trimmed`,
 )
 
-const trimAuditStatement = trimPage(
-  'audit',
-  'id',
-  sqlText`
-    select id from audit where at < now() - $1::interval
-    order by at limit $2 for update`,
+/** By a function, which works for a role that may only add to the audit (migration 0033). */
+const trimAuditStatement = prepared<{ trimmed: number }>(
+  'trim_audit',
+  'Deletes a page of rows of the audit past their retention.',
+  sqlText`select trim_audit($1::interval, $2::int) as trimmed`,
 )
 
 const trimRefusedStatement = trimPage(

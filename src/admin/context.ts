@@ -1,7 +1,7 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
 import { createFactory } from 'hono/factory'
-import type { AuditEntry } from '../core/audit.ts'
+import type { AuditEntry, SeenIds } from '../core/audit.ts'
 import type { Person } from '../core/person.ts'
 import type { AdminSettings } from '../platform/settings.ts'
 import type { Runtime } from '../runtime.ts'
@@ -19,6 +19,8 @@ export interface AdminEnv {
     askedOrigin: string | undefined
     /** The client's address. Set by `identify`. */
     address: string
+    /** Set if the answer shows whole contacts: ids of the one that its page is of. Recorded by `recordSeen`. */
+    seen: SeenIds | undefined
     /** What the answer is a download of. Set by its route, recorded by `recordSeen`. */
     downloaded: AuditEntry | undefined
     /** Why a store can't be used at the moment, for the top of each page. Set by `storeWarnings`. */

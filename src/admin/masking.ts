@@ -1,5 +1,8 @@
+import type { Context } from 'hono'
+import type { SeenIds } from '../core/audit.ts'
 import { type ContactType, maskContact } from '../core/contact.ts'
 import { builtIn, type Person } from '../core/person.ts'
+import type { AdminEnv } from './context.ts'
 
 export type Contacts = 'masked' | 'whole'
 
@@ -10,6 +13,21 @@ export type Contacts = 'masked' | 'whole'
 export function contactsFor(person: Person, settings: { SUPPORT_SHOW_CONTENT: boolean }): Contacts {
   if (settings.SUPPORT_SHOW_CONTENT) return 'whole'
   return person.role === 'operator' && person !== builtIn ? 'whole' : 'masked'
+}
+
+/**
+ * How the person who asks for a page or a download sees contacts. That they see them whole gets into the audit (audit/seen.ts).
+ *
+ * @param ids of the contact, where the page is of one and its address doesn't name it.
+ */
+export function contactsSeen(
+  c: Context<AdminEnv>,
+  settings: { SUPPORT_SHOW_CONTENT: boolean },
+  ids: SeenIds = {},
+): Contacts {
+  const contacts = contactsFor(c.get('person'), settings)
+  if (contacts === 'whole') c.set('seen', ids)
+  return contacts
 }
 
 /** The contact of a row. */

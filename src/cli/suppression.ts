@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { listChannels } from '../../db/accounts/channels.ts'
 import { audited } from '../../db/audit/record.ts'
-import type { Database } from '../../db/client.ts'
+import type { Database, Transaction } from '../../db/client.ts'
 import {
   addSuppression,
   allSuppressions,
@@ -9,6 +9,7 @@ import {
   removeSuppressedContact,
   removeSuppression,
   type SuppressedContact,
+  type Suppression,
   suppressionsOfContact,
 } from '../../db/suppression/entries.ts'
 import { importSuppressions } from '../../db/suppression/import.ts'
@@ -16,7 +17,7 @@ import { suppressionChanged } from '../core/audit-details.ts'
 import { anyContact, type Contact } from '../core/contact.ts'
 import { byteOrderMark } from '../core/csv.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { suppressionKey } from '../core/suppression.ts'
+import { removalFault, suppressionKey } from '../core/suppression.ts'
 import { csvHeader } from '../core/suppression-csv.ts'
 import { shownSuppression } from '../core/suppression-view.ts'
 import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
@@ -80,6 +81,7 @@ function removeCommand(suppression: Command, answer: Answerer): void {
     .option(...ofAccount)
     .option(...ofContact)
     .option(...ofChannel)
+    .option('--reason <text>', 'why, for the audit; required for a complaint or an opt-out', operatorsWords)
     .action((id: string | undefined, options: Partial<EntryOptions>, command: Command) =>
       answer(command, async (context) => {
         const removed = await removeEntry(context, id, options)
@@ -96,26 +98,38 @@ async function removeEntry(
 ) {
   if ((id === undefined) === (contact === undefined) || (contact !== undefined && account === undefined))
     throw new CliError('Give the id of the entry, or --account and --contact')
-  if (contact !== undefined && account !== undefined)
-    return await removeContact(context, await contactOf(context.db, { ...options, account, contact }))
+  if (contact !== undefined && account !== undefined) {
+    const suppressed = await contactOf(context.db, { ...options, account, contact })
+    const remove = (transaction: Transaction) =>
+      removeSuppressedContact(transaction, suppressed, keyOf(context))
+    return await recordedRemoval(context, remove, suppressed.accountId, options.reason)
+  }
   const accountId = account === undefined ? undefined : await existingAccount(context.db, account)
   if (id === undefined || !canBeRecordId(id)) return undefined
-  return await audited(
-    context.db,
-    (transaction) => removeSuppression(transaction, accountId, id),
-    (removed) =>
-      removed && { ...context.actor, ...suppressionChanged('suppression.remove', removed, accountId) },
-  )
+  const remove = (transaction: Transaction) => removeSuppression(transaction, accountId, id)
+  return await recordedRemoval(context, remove, accountId, options.reason)
 }
 
-function removeContact(context: CliContext, suppressed: SuppressedContact) {
+/** Removes an entry, unless there is none, or it takes a reason. */
+function recordedRemoval(
+  { db, actor }: CliContext,
+  remove: (transaction: Transaction) => Promise<Suppression | undefined>,
+  accountId: string | undefined,
+  reason: string | undefined,
+) {
   return audited(
-    context.db,
-    (transaction) => removeSuppressedContact(transaction, suppressed, keyOf(context)),
-    (removed) =>
-      removed && {
-        ...context.actor,
-        ...suppressionChanged('suppression.remove', removed, suppressed.accountId),
+    db,
+    async (transaction) => {
+      const entry = await remove(transaction)
+      const fault = entry && removalFault(entry, reason)
+      // Undoes the removal.
+      if (fault !== undefined) throw new CliError(`${fault}; see: outbound suppression remove --help`)
+      return entry
+    },
+    (entry) =>
+      entry && {
+        ...actor,
+        ...suppressionChanged('suppression.remove', entry, accountId, reason === undefined ? {} : { reason }),
       },
   )
 }

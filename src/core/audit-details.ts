@@ -16,13 +16,24 @@ export function endpointDetails({
   }
 }
 
-/** Without its reason, which may name the contact: both are erased with the contact, and the audit isn't. */
+/**
+ * Without the reason of the entry, which may name the contact: both are erased with the contact, and the audit isn't.
+ *
+ * @param more why it was removed (`removalFault` in suppression.ts), and ids by which the page of its contact finds this row.
+ */
 export function suppressionChanged(
   action: 'suppression.add' | 'suppression.remove',
-  { suppressionId, channelId, cause }: StoredSuppression,
+  { suppressionId, channelId, cause, requestId }: StoredSuppression,
   accountId?: string,
+  more: Record<string, string> = {},
 ): AuditEntry {
-  const details = { ...(accountId !== undefined && { accountId }), channelId, cause }
+  const details = {
+    ...(accountId !== undefined && { accountId }),
+    channelId,
+    cause,
+    ...(requestId !== null && { requestId }),
+    ...more,
+  }
   return { action, target: suppressionId, details }
 }
 

@@ -46,6 +46,31 @@ export function suppressingSignOf(
 /** What an operator or a client writes beside an entry. */
 export const suppressionReason = singleLine(1, 500)
 
+/** Whether the contact itself wants no more messages, so that whoever removes the entry has to say why. */
+export const isByContact = (cause: SuppressionCause): boolean => cause === 'complaint' || cause === 'opt_out'
+
+/** Fewer digits may be of a date or an order. */
+const digitsOfNumber = 7
+
+/** What is wrong with the reason for removing an entry; undefined if nothing. It goes to the audit, which never has a contact. */
+export function removalFault(
+  { cause, contactValue }: { cause: SuppressionCause; contactValue: string | null },
+  reason: string | undefined,
+): string | undefined {
+  if (reason === undefined)
+    return isByContact(cause)
+      ? `The contact itself wants no messages (${cause}): give a reason for removing this, which the audit keeps`
+      : undefined
+  const digits = contactValue?.startsWith('+') ? contactValue.slice(-digitsOfNumber) : undefined
+  const isNamed =
+    digits !== undefined
+      ? reason.replaceAll(/[^\d]/g, '').includes(digits)
+      : contactValue !== null && reason.toLowerCase().includes(contactValue.toLowerCase())
+  return isNamed
+    ? 'The reason names the contact, which the audit would keep when it is erased: leave it out'
+    : undefined
+}
+
 /**
  * The reasons of sends that end because their contact is suppressed. They are stored: a text, once released, must not change. What
  * an operator or a client wrote isn't in them, because it may name the contact.

@@ -155,6 +155,65 @@ describe('a suppression on the page', () => {
     expect(JSON.stringify(lines)).not.toContain(contact.slice(1))
   })
 
+  test.each(['complaint', 'opt_out'])(
+    'that is a %s is removed only with a reason, which the audit keeps',
+    async (cause) => {
+      const contact = newContact()
+      const requestId = await finished(contact)
+      await form('suppress', { requestId, channelId: '', reason: '' })
+      const { $client } = service.runtime.db
+      await $client.query('update suppressions set cause = $1, request_id = $2 where contact_value = $3', [
+        cause,
+        requestId,
+        contact,
+      ])
+      const [{ suppressionId: entry = '' } = {}] = await entriesOf(contact)
+      const page = await contactPage({ requestId })
+      expect(page.text).toContain('It is removed only with a reason')
+      expect(page.html).toMatch(/<input[^>]* name="reason"[^>]* required/)
+      for (const [reason, words] of [
+        ['', 'give a reason for removing this'],
+        ['  ', 'give a reason for removing this'],
+        [`${contact} called`, 'leave it out'],
+        ['x'.repeat(501), 'at most 500 characters'],
+      ] as const) {
+        const refused = await form('unsuppress', { requestId, entry, reason })
+        expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(words)])
+      }
+      expect(await entriesOf(contact)).toHaveLength(1)
+      expect((await form('unsuppress', { requestId, entry, reason: 'asked for it by phone' })).status).toBe(
+        303,
+      )
+      expect(await entriesOf(contact)).toEqual([])
+      const { rows } = await $client.query('select action, details from audit where target = $1', [entry])
+      expect(rows.slice(1)).toEqual([
+        {
+          action: 'suppression.remove',
+          details: {
+            accountId: account.accountId,
+            channelId: null,
+            cause,
+            requestId,
+            reason: 'asked for it by phone',
+          },
+        },
+      ])
+      expect((await contactPage({ requestId })).text).toMatch(
+        /removed a suppression \S+ asked for it by phone/,
+      )
+    },
+  )
+
+  test('that was added by hand or after a bounce is removed without a reason, or with one', async () => {
+    const contact = newContact()
+    const requestId = await finished(contact)
+    await form('suppress', { requestId, channelId: '', reason: '' })
+    const page = await contactPage({ requestId })
+    expect(page.text).not.toContain('only with a reason')
+    const [{ suppressionId: entry = '' } = {}] = await entriesOf(contact)
+    expect((await form('unsuppress', { requestId, entry })).status).toBe(303)
+  })
+
   test('of a contact without sends leads to its entry; when that is removed, to the list', async () => {
     const contact = newContact()
     const { headers } = await form('suppress', {

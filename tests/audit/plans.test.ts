@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pageOfAudit } from '../../db/audit/list.ts'
+import { auditOfContact } from '../../db/audit/of-contact.ts'
 import { pageOfRefused } from '../../db/audit/refused.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { retentionTrims } from '../../db/upkeep/retention.ts'
@@ -49,6 +50,15 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
       ['of a person', () => pageOfAudit(db, { limit, by: 'person-7' }, lookedAt)],
       ['of an action that is rare', () => pageOfAudit(db, { limit, action: 'channel.delete' }, lookedAt)],
       ['of a time', () => pageOfAudit(db, { limit, from, to: new Date() }, lookedAt)],
+      [
+        'of a contact',
+        () =>
+          auditOfContact(
+            db,
+            { conversationIds: ['conversation-7'], requestIds: ['target-7'], suppressionIds: ['target-8'] },
+            limit,
+          ),
+      ],
       ['retention', async () => trims.audit?.(db, limit)],
     ]
     const accountIds = [account.accountId]
@@ -59,8 +69,9 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
     ]
     for (const [, statement] of [...audit, ...refused]) await statement()
     await $client.query(
-      `insert into audit (id, at, by, via, action, target)
-       select uuidv7(), now() - n * interval '1 s', 'person-' || n % 100, 'cli', 'channel.hold', 'target-' || n % 1000
+      `insert into audit (id, at, by, via, action, target, details)
+       select uuidv7(), now() - n * interval '1 s', 'person-' || n % 100, 'cli', 'channel.hold', 'target-' || n % 1000,
+              jsonb_build_object('conversationId', 'conversation-' || n % 1000)
        from generate_series(1, $1) n`,
       [many],
     )

@@ -1,10 +1,20 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { sends } from '../../db/schema.ts'
+import { addSuppression } from '../../db/suppression/entries.ts'
 import { refusedSignInRecorder } from '../../src/admin/people/sign-in-audit.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
+import { buildSendRow } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'
+import { runCli } from '../support/cli.ts'
 import { ask, buildPerson, password, signIn } from '../support/people.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import {
+  finishedTimeline,
+  startTestService,
+  type TestService,
+  testSecrets,
+  testSuppressionKey,
+} from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: TestService
@@ -27,6 +37,16 @@ afterAll(async () => {
   await admin.stop()
   await service.stop()
 })
+
+const suppress = async (value: string) =>
+  (
+    await addSuppression(
+      service.runtime.db,
+      { accountId: account.accountId, contact: { type: 'phone', value }, channelId: null },
+      null,
+      testSuppressionKey,
+    )
+  ).entry
 
 async function rows() {
   const { rows } = await service.runtime.db.$client.query(
@@ -112,9 +132,129 @@ test('who sees contacts whole is a row, once while the page reloads; masked ones
   expect(found.map(({ by, action, target, details }) => [by, action, target, details])).toEqual([
     ['Oz', 'contacts.view', `/support/${requestId}`, {}],
     ['Oz', 'contacts.view', '/contact', { requestId }],
-    ['Oz', 'contacts.view', '/contact', {}],
+    ['Oz', 'contacts.view', '/contact', { requestId }],
   ])
   expect(JSON.stringify(found)).not.toContain(contact)
+})
+
+const seen = async () =>
+  (await rows()).flatMap(({ action, ...row }) => (action === 'contacts.view' ? [row] : []))
+
+test('of whom a look-up showed is said by ids alone: a send, a suppression or its conversation', async () => {
+  const { accountId } = account
+  const [sentTo, suppressed, unknown] = [newContact(), newContact(), newContact()]
+  await service.startWorker()
+  const requestId = await accept(service, account, textBody('Hello', sentTo))
+  const { conversationId } = await finishedTimeline(service, requestId, account.apiKey)
+  await service.stopWorkers()
+  const { suppressionId } = await suppress(suppressed)
+  for (const contact of [sentTo, suppressed, unknown])
+    await ask(admin, '/contact', { form: { accountId, contact }, headers: operator })
+  await ask(admin, `/support/${requestId}`, { headers: operator })
+  const found = await seen()
+  expect(found.map(({ target, details }) => [target, details])).toEqual([
+    ['/contact', { requestId, conversationId }],
+    ['/contact', { suppressionId }],
+    ['/contact', {}],
+    [`/support/${requestId}`, { conversationId }],
+  ])
+  for (const contact of [sentTo, suppressed, unknown]) expect(JSON.stringify(found)).not.toContain(contact)
+})
+
+test('a look-up in the box that several accounts answer says of whom it was', async () => {
+  const contact = newContact()
+  await accept(service, account, textBody('Hello', contact))
+  const other = await buildAccount(service)
+  const ofOther = await accept(service, other, textBody('Hello', contact))
+  await ask(admin, '/support', { form: { q: contact }, headers: operator })
+  const [row] = await seen()
+  expect([row.target, Object.keys(row.details)]).toEqual(['/support', ['requestId']])
+  await ask(admin, `/contact?requestId=${ofOther}`, { headers: operator })
+  expect((await seen())[1].details).toEqual({ requestId: ofOther })
+})
+
+test('pages that ask before something is done are seen as well, when they show a whole contact', async () => {
+  const [waiting, ended] = [newContact(), newContact()]
+  const queued = await accept(service, account, textBody('Hello', waiting))
+  const failed = buildSendRow(account, {
+    status: 'failed',
+    failure: 'refused',
+    attempt: 1,
+    finishedAt: new Date(),
+    contactValue: ended,
+  })
+  await service.runtime.db.insert(sends).values([failed])
+  const withPepper = await startTestAdmin(service, { API_KEY_PEPPER: testSecrets.API_KEY_PEPPER })
+  onTestFinished(() => withPepper.stop())
+  for (const [path, contact] of [
+    [`/support/${queued}/cancel`, waiting],
+    [`/support/${failed.requestId}/replay`, ended],
+    [`/contact/erase?requestId=${queued}`, waiting],
+  ] as const) {
+    const page = await ask(withPepper, path, { headers: operator })
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining(contact)])
+    const masked = await ask(withPepper, path, { headers: support })
+    expect(masked.text).not.toContain(contact)
+  }
+  expect((await seen()).map(({ by, target, details }) => [by, target, details])).toEqual([
+    ['Oz', `/support/${queued}/cancel`, { requestId: queued }],
+    ['Oz', `/support/${failed.requestId}/replay`, { requestId: failed.requestId }],
+    ['Oz', '/contact/erase', { requestId: queued }],
+  ])
+})
+
+test('the page of a contact says who saw or changed it, and not who saw another one', async () => {
+  const { accountId } = account
+  const contact = newContact()
+  await service.startWorker()
+  const requestId = await accept(service, account, textBody('Hello', contact))
+  await finishedTimeline(service, requestId, account.apiKey)
+  const other = await accept(service, account, textBody('Hello', newContact()))
+  await finishedTimeline(service, other, account.apiKey)
+  await service.stopWorkers()
+  await buildPerson(service, 'Una', 'operator')
+  const una = await signIn(admin, 'Una')
+  await ask(admin, `/support/${requestId}`, { headers: una })
+  await ask(admin, `/support/${other}`, { headers: operator })
+  const page = async () => (await ask(admin, `/contact?requestId=${requestId}`, { headers: support })).text
+  const history = async () => (await page()).split('Who saw or changed it')[1] ?? ''
+  expect(await history()).toMatch(/Una page at 127\.0\.0\.1 saw whole contacts on a page/)
+  expect(await history()).not.toContain('Oz')
+  await ask(admin, '/contact', { form: { accountId, contact }, headers: operator })
+  expect(await history()).toMatch(/Oz page at 127\.0\.0\.1 saw whole contacts on a page/)
+  await ask(admin, '/contact/suppress', { form: { requestId, reason: '' }, headers: operator })
+  expect(await history()).toContain('suppressed a contact')
+  const { suppressionId } = await suppress(contact)
+  await ask(admin, '/contact/unsuppress', { form: { requestId, entry: suppressionId }, headers: operator })
+  expect(await history()).toContain('removed a suppression')
+})
+
+test('the page of an account shows who changed it, and all accounts have no such list', async () => {
+  const { accountId } = await buildAccount(service)
+  await runCli(service, '--as', 'Cleo', 'account', 'update', accountId, '--rate-limit', '5/60')
+  expect((await ask(admin, `/?account=${accountId}`, { headers: support })).text).toMatch(
+    /Who changed it .*Cleo command at \S+ changed an account/,
+  )
+  expect((await ask(admin, '/', { headers: support })).text).not.toContain('Who changed it')
+})
+
+test('a session and its row are there together or not at all', async () => {
+  const { db } = service.runtime
+  const sessions = async () => (await db.$client.query('select token_hash from person_sessions')).rows
+  const before = await sessions()
+  const session = await signIn(admin, 'Ann')
+  const begun = await sessions()
+  expect(begun).toHaveLength(before.length + 1)
+  await db.$client.query(
+    `alter table audit add constraint none check (action not like 'person.sign_%') not valid`,
+  )
+  onTestFinished(async () => {
+    await db.$client.query('alter table audit drop constraint if exists none')
+  })
+  const refused = await ask(admin, '/login', { form: { name: 'Ann', password } })
+  expect([refused.status, refused.cookie]).toEqual([500, undefined])
+  expect((await ask(admin, '/logout', { form: {}, headers: session })).status).toBe(500)
+  expect(await sessions()).toEqual(begun)
 })
 
 test('the page of a channel shows who changed it and why, and the audit its name with a link', async () => {

@@ -93,6 +93,31 @@ test('what can’t be is refused in one line: an unknown account, a foreign chan
   expect(await refused('remove', '--account', own.accountId)).toContain('--contact')
 })
 
+test('a complaint and an opt-out are removed by id and by contact only with a reason, which the audit keeps', async () => {
+  const { accountId } = await buildAccount(service)
+  const { $client } = service.runtime.db
+  const byContact = ['--account', accountId, '--contact', 'ann@example.com']
+  for (const cause of ['complaint', 'opt_out'])
+    for (const by of ['id', 'contact']) {
+      const { suppressionId } = await suppression('add', ...byContact)
+      await $client.query('update suppressions set cause = $1 where id = $2', [cause, suppressionId])
+      const remove = ['remove', ...(by === 'id' ? [suppressionId] : byContact)]
+      expect(await refused(...remove)).toMatch(/give a reason .*; see: outbound suppression remove --help/)
+      expect(await refused(...remove, '--reason', 'ANN@example.com called')).toContain('leave it out')
+      expect(await list(accountId)).toHaveLength(1)
+      expect(await suppression(...remove, '--reason', 'asked by phone')).toMatchObject({
+        suppressionId,
+        cause,
+      })
+      expect(await list(accountId)).toEqual([])
+      const { rows } = await $client.query(
+        `select details from audit where target = $1 and action = 'suppression.remove'`,
+        [suppressionId],
+      )
+      expect(rows).toMatchObject([{ details: { cause, reason: 'asked by phone' } }])
+    }
+})
+
 test('what export prints is what import reads: quotes, commas and formulas in a reason come back', async () => {
   const [from, to] = [await buildAccount(service), await buildAccount(service)]
   const rows = [

@@ -3,11 +3,8 @@ import { LRUCache } from 'lru-cache'
 import { recordAudit } from '../../../db/audit/record.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminEnv, type AdminRuntime, factory } from '../context.ts'
-import { contactsFor } from '../masking.ts'
 import { pageActor } from './page-actor.ts'
 
-/** Pages that show contacts, and downloads of them. */
-const shown = /^\/(?:contact|inbox|sends|suppressions|support(?:\/[^/]+)?)$/
 /** The parameters that name whose contact it is. Their values are ids, never a contact. */
 const idNames = ['accountId', 'requestId', 'conversationId', 'suppressionId']
 /** A page that reloads by itself is recorded once in this time. */
@@ -17,22 +14,22 @@ const seenAgainAfterMs = 900_000
  * Records each download, and who saw contacts whole: a contact that somebody passes on has been seen first. It is recorded before
  * the answer leaves: what isn't in the audit isn't given away.
  */
-export function recordSeen({ db, settings }: AdminRuntime) {
+export function recordSeen({ db }: Pick<AdminRuntime, 'db'>) {
   const recorded = new LRUCache<string, true>({ max: 10_000, ttl: seenAgainAfterMs })
   return factory.createMiddleware(async (c, next) => {
     await next()
-    const { path } = c.req
+    const { path, method } = c.req
     if (c.res.status !== 200) return
-    const contacts = contactsFor(c.get('person'), settings)
+    const ids = c.get('seen')
     const downloaded = c.get('downloaded')
     if (downloaded) {
-      const details = { ...downloaded.details, contacts }
+      const details = { ...downloaded.details, contacts: ids ? 'whole' : 'masked' }
       await recordAudit(db, { ...pageActor(c), ...downloaded, details })
       return
     }
-    if (contacts === 'masked' || !shown.test(path)) return
-    const details = idsIn(c)
-    const seen = JSON.stringify([c.get('person').name, c.get('address'), path, details])
+    if (!ids) return
+    const details = { ...idsIn(c), ...ids }
+    const seen = JSON.stringify([c.get('person').name, c.get('address'), method, path, details])
     if (recorded.has(seen)) return
     await recordAudit(db, { ...pageActor(c), action: 'contacts.view', target: path, details })
     recorded.set(seen, true)

@@ -1,7 +1,10 @@
+import type { RecordedChange } from '../../../db/audit/list.ts'
 import type { listConversations } from '../../../db/delivery/conversations.ts'
 import type { ListPage } from '../../../db/sends/list.ts'
 import type { Suppression } from '../../../db/suppression/entries.ts'
 import { writeCursor } from '../../core/list-query.ts'
+import { isByContact } from '../../core/suppression.ts'
+import { Changes } from '../audit/changes.tsx'
 import { eachShown } from '../each-shown.tsx'
 import { TextField } from '../fields.tsx'
 import { Moment } from '../inline-elements.tsx'
@@ -23,12 +26,13 @@ interface ContactPageProps {
   channels: readonly { id: string; name: string }[]
   names: Names
   contacts: Contacts
+  changes: readonly RecordedChange[]
   isOperator: boolean
 }
 
 /** All of a contact in its account. */
 export function ContactPage(props: ContactPageProps) {
-  const { found, page, conversations, entries, names, contacts, isOperator } = props
+  const { found, page, conversations, entries, names, contacts, changes, isOperator } = props
   const { accountId, contact } = found
   const ref = opaqueRef(props)
   const shown = showContact({ contactType: contact.type, contactValue: contact.value }, contacts)
@@ -54,6 +58,18 @@ export function ContactPage(props: ContactPageProps) {
       <section aria-labelledby="conversations">
         <h2 id="conversations">Conversations, newest first</h2>
         <Conversations conversations={conversations.toReversed()} />
+      </section>
+      <section aria-labelledby="history">
+        <h2 id="history">Who saw or changed it</h2>
+        {changes.length > 0 ? (
+          <Changes changes={changes} />
+        ) : (
+          <p class="muted">Nobody, in the time that the audit is kept.</p>
+        )}
+        <p class="muted">
+          By its conversations, its suppressions, and the sends shown here. Whoever sees contacts masked is
+          not in it.
+        </p>
       </section>
     </Layout>
   )
@@ -117,6 +133,12 @@ function Suppressions({
           contactRef={contactRef}
         />
       )}
+      {entries.some(({ cause }) => isByContact(cause)) && (
+        <p class="muted" id="removal-hint">
+          A complaint or an opt-out is the contact's own wish. It is removed only with a reason, which the
+          audit keeps. Leave the contact itself out of it.
+        </p>
+      )}
       <form method="post" action="/contact/suppress">
         <Hidden fields={contactRef} />
         <p class="field">
@@ -146,7 +168,7 @@ function Suppressions({
   )
 }
 
-const shownConversations = 50
+export const shownConversations = 50
 
 function Conversations({ conversations }: { conversations: readonly Conversation[] }) {
   if (conversations.length === 0) return <p class="muted">None yet.</p>

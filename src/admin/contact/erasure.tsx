@@ -5,9 +5,9 @@ import { suppressionKey } from '../../core/suppression.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import type { AdminEnv, AdminRuntime } from '../context.ts'
 import { PageError } from '../errors.tsx'
-import { contactsFor } from '../masking.ts'
+import { contactsSeen } from '../masking.ts'
 import { ErasedPage, EraseQuestion } from './erase-pages.tsx'
-import type { FoundContact } from './find-contact.ts'
+import { type FoundContact, isOpaque } from './find-contact.ts'
 
 /** Erases a contact, after a question. */
 export function erasure({ db, settings, log }: AdminRuntime) {
@@ -22,7 +22,8 @@ export function erasure({ db, settings, log }: AdminRuntime) {
 
   function askToErase(c: Context<AdminEnv>, found: FoundContact) {
     requireKey()
-    return c.html(<EraseQuestion found={found} contacts={contactsFor(c.get('person'), settings)} />)
+    const contacts = contactsSeen(c, settings, isOpaque(found.ref) ? found.ref : {})
+    return c.html(<EraseQuestion found={found} contacts={contacts} />)
   }
 
   async function erase(c: Context<AdminEnv>, { accountId, contact }: FoundContact) {

@@ -1,6 +1,8 @@
 import { withIdOrName } from '../../../db/accounts/names.ts'
+import type { IdsOfContact } from '../../../db/audit/of-contact.ts'
 import type { Database } from '../../../db/client.ts'
 import { type ContactOfAccount, contactOf, contactOwners } from '../../../db/look-up/contact-of.ts'
+import type { SeenIds } from '../../core/audit.ts'
 import { isStorable } from '../../core/characters.ts'
 import { anyContact } from '../../core/contact.ts'
 import { contactInQuery } from '../../core/decoded-plus.ts'
@@ -39,5 +41,15 @@ export async function findContact(
 /** The page of the contact, if an id names it. */
 export const contactLink = (ref: ContactRef, path = '/contact'): string =>
   `${path}?${new URLSearchParams(ref)}`
+
+/** By what the audit names a contact: the newest conversation, which lasts longest; and a send or a suppression, unless an id named it. */
+export function seenIds(
+  ref: ContactRef,
+  { conversationIds, requestIds, suppressionIds }: IdsOfContact,
+): SeenIds {
+  const [conversationId, [requestId], [suppressionId]] = [conversationIds.at(-1), requestIds, suppressionIds]
+  const other = requestId !== undefined ? { requestId } : suppressionId !== undefined ? { suppressionId } : {}
+  return { ...(isOpaque(ref) ? ref : other), ...(conversationId !== undefined && { conversationId }) }
+}
 
 export const isOpaque = (ref: ContactRef): boolean => !('contact' in ref)

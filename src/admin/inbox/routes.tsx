@@ -2,7 +2,7 @@ import { listSandboxMessages, type ReceivedMessage } from '../../../db/sends/san
 import { readKeptMessage } from '../../core/kept-message.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
-import { contactsFor } from '../masking.ts'
+import { contactsSeen } from '../masking.ts'
 import { allow } from '../people/allow.ts'
 import { InboxPage, type ShownMessage } from './inbox-page.tsx'
 import { inboxMedia, shownType } from './media.ts'
@@ -18,7 +18,7 @@ export function inbox(runtime: AdminRuntime): AdminApp {
     const received = await listSandboxMessages(runtime.db, { before, limit: pageSize + 1 })
     const messages = await Promise.all(received.slice(0, pageSize).map(withShownType))
     const olderThan = received.length > pageSize ? messages.at(-1)?.id : undefined
-    const contacts = contactsFor(c.get('person'), runtime.settings)
+    const contacts = contactsSeen(c, runtime.settings)
     return c.html(<InboxPage {...{ messages, contacts, olderThan }} isFirst={before === undefined} />)
   })
   app.get('/:id/media', allow('support'), inboxMedia(runtime))

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { recordAudit } from '../../../db/audit/record.ts'
+import { audited } from '../../../db/audit/record.ts'
 import { endSession } from '../../../db/people/sessions.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory, signedIn } from '../context.ts'
@@ -50,13 +50,6 @@ export function login(runtime: AdminRuntime): AdminApp {
       return refuse(c, done, { name, next: to })
     }
     log.info({ event: 'signed_in', by: done.name, address })
-    await recordAudit(db, {
-      by: done.name,
-      via: 'page',
-      address,
-      action: 'person.sign_in',
-      target: done.name,
-    })
     setSessionCookie(c, done.token)
     return c.redirect(to, 303)
   })
@@ -64,8 +57,11 @@ export function login(runtime: AdminRuntime): AdminApp {
   app.post('/logout', allow('anyone'), async (c) => {
     const sessionHash = c.get('sessionHash')
     if (sessionHash) {
-      await endSession(db, sessionHash)
-      await recordAudit(db, { ...pageActor(c), action: 'person.sign_out', target: c.get('person').name })
+      await audited(
+        db,
+        (transaction) => endSession(transaction, sessionHash),
+        () => ({ ...pageActor(c), action: 'person.sign_out', target: c.get('person').name }),
+      )
     }
     deleteSessionCookie(c)
     return c.redirect('/login', 303)

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
+import { audited } from '../../../db/audit/record.ts'
 import { beginSession, findCredentials } from '../../../db/people/sessions.ts'
+import type { AuditRow } from '../../core/audit.ts'
 import { isPassword } from '../../core/password.ts'
 import { isPersonName, nameKey } from '../../core/person.ts'
 import { networkOf, subscriber } from '../../core/subscriber.ts'
@@ -57,11 +59,24 @@ export function signIn(runtime: AdminRuntime) {
     }
     if (!isRight || !credentials) return { refused: 'wrong', person }
     const { token, tokenHash } = newToken()
-    if (!(await beginSession(db, credentials, { tokenHash, address }))) return { refused: 'wrong', person }
+    const hasBegun = await audited(
+      db,
+      (transaction) => beginSession(transaction, credentials, { tokenHash, address }),
+      (hasBegun) => hasBegun && signedInRow(credentials.name, from),
+    )
+    if (!hasBegun) return { refused: 'wrong', person }
     await counted.refund()
     return { token, name: credentials.name }
   }
 }
+
+const signedInRow = (name: string, address: string): AuditRow => ({
+  by: name,
+  via: 'page',
+  address,
+  action: 'person.sign_in',
+  target: name,
+})
 
 interface Counted {
   name: string

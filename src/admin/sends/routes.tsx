@@ -5,7 +5,7 @@ import { listFilters } from '../../core/audit-details.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../form-limit.ts'
-import { contactsFor } from '../masking.ts'
+import { contactsSeen } from '../masking.ts'
 import { allow } from '../people/allow.ts'
 import { fieldsOf } from '../support/form-fields.ts'
 import { cancelList } from './cancel-list.tsx'
@@ -56,7 +56,7 @@ function handlers({ db, settings }: AdminRuntime) {
         page.next || read.form.after
           ? await countSends(db, resolved.accountId, query, maxLookedAt)
           : { count: page.sends.length, isMore: false }
-      const contacts = contactsFor(c.get('person'), settings)
+      const contacts = contactsSeen(c, settings)
       const sentence = await sentenceOf(db, input, resolved)
       const shown = { page, total, names: await namesIn(db, page.sends), contacts }
       return c.html(<ListPage {...{ input, sentence, list: shown }} />)
@@ -69,7 +69,7 @@ function handlers({ db, settings }: AdminRuntime) {
       const resolved = await resolveList(db, read.form)
       if ('issues' in resolved) throw new PageError(404, resolved.issues.join(' '))
       const { limit: _, ...query } = queryOf(read.form, resolved, 0)
-      const contacts = contactsFor(c.get('person'), settings)
+      const contacts = contactsSeen(c, settings)
       const { accountId: target = null, channelId, flowId } = resolved
       const details = listFilters({ ...read.form, channelId, flowId })
       c.set('downloaded', { action: 'sends.download', target, details })

@@ -10,7 +10,7 @@ import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
-import { contactsFor, showContact } from '../masking.ts'
+import { contactsSeen, showContact } from '../masking.ts'
 import { allow } from '../people/allow.ts'
 
 const notFound = () =>
@@ -28,7 +28,7 @@ export function cancel({ db, log, settings }: AdminRuntime): AdminApp {
     if (!found) throw notFound()
     if (found.send.status !== 'queued') throw notCancelable(found.send.status)
     const isInDoubt = mayHaveGotThrough(buildTimeline(found.send, found.events, 'masked').events)
-    const contact = showContact(found.send, contactsFor(c.get('person'), settings))
+    const contact = showContact(found.send, contactsSeen(c, settings, { requestId }))
     return c.html(<ConfirmationPage send={found.send} {...{ contact, isInDoubt }} />)
   })
 

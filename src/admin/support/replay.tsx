@@ -10,7 +10,7 @@ import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
-import { contactsFor, showContact } from '../masking.ts'
+import { contactsSeen, showContact } from '../masking.ts'
 import { allow } from '../people/allow.ts'
 
 /** Replays a failed or uncertain send, as the command `replay` does, after a confirmation page. */
@@ -22,7 +22,7 @@ export function replay({ db, log, settings }: AdminRuntime): AdminApp {
     const { send, events } = await find(requestId)
     if (!canBeReplayed(send) || !(await hasChannel(send))) throw await refusalOf(send)
     const mayBeSecond = mayHaveGotThrough(buildTimeline(send, events, 'masked').events)
-    const contact = showContact(send, contactsFor(c.get('person'), settings))
+    const contact = showContact(send, contactsSeen(c, settings, { requestId }))
     return c.html(<ConfirmationPage {...{ send, contact, mayBeSecond }} />)
   })
 

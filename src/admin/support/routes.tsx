@@ -9,7 +9,7 @@ import { buildTimeline } from '../../core/timeline.ts'
 import { changesShown } from '../audit/history.tsx'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { formLimit } from '../form-limit.ts'
-import { contactsFor } from '../masking.ts'
+import { contactsSeen } from '../masking.ts'
 import { allow } from '../people/allow.ts'
 import { box } from './box.tsx'
 import { callbacksOfSend } from './callbacks-page.tsx'
@@ -57,7 +57,9 @@ export function support(runtime: AdminRuntime): AdminApp {
     const context = found && (await findSendContext(db, found.send.requestId, settings.SUPPORT_SHOW_CONTENT))
     const same = context && (await sameContentNear(db, found.send, context.accountId))
     if (!same) return await find(c, given)
-    const timeline = buildTimeline(found.send, found.events, contactsFor(c.get('person'), settings))
+    const { conversationId } = found.send
+    const contacts = contactsSeen(c, settings, conversationId === null ? {} : { conversationId })
+    const timeline = buildTimeline(found.send, found.events, contacts)
     // It has a line to copy for the customer.
     const explanation = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
     const updates = c.req.query('updates') !== 'off'

@@ -1,5 +1,6 @@
 import type { Suppression } from '../../../db/suppression/entries.ts'
 import { erasedContactValue } from '../../core/contact.ts'
+import { isByContact } from '../../core/suppression.ts'
 import type { ContactRef } from '../contact/find-contact.ts'
 import { tableRows } from '../each-shown.tsx'
 import { Moment } from '../inline-elements.tsx'
@@ -67,10 +68,7 @@ export function Entries({ entries, names, contacts, contactRef }: EntriesProps) 
                 </td>
                 {contactRef !== undefined && (
                   <td>
-                    <form method="post" action="/contact/unsuppress">
-                      <Hidden fields={{ ...contactRef, entry: entry.suppressionId }} />
-                      <button type="submit">Remove</button>
-                    </form>
+                    <Remove entry={entry} contactRef={contactRef} />
                   </td>
                 )}
               </tr>
@@ -79,6 +77,34 @@ export function Entries({ entries, names, contacts, contactRef }: EntriesProps) 
         </tbody>
       </table>
     </div>
+  )
+}
+
+/** An entry that the contact itself caused is removed with a reason alone (`removalFault`). */
+function Remove({
+  entry: { suppressionId, cause },
+  contactRef,
+}: {
+  entry: Suppression
+  contactRef: ContactRef
+}) {
+  return (
+    <form method="post" action="/contact/unsuppress" class="row">
+      <Hidden fields={{ ...contactRef, entry: suppressionId }} />
+      {isByContact(cause) && (
+        <input
+          name="reason"
+          type="text"
+          aria-label="Reason for removing it"
+          aria-describedby="removal-hint"
+          placeholder="Reason"
+          maxlength={500}
+          required
+          autocomplete="off"
+        />
+      )}
+      <button type="submit">Remove</button>
+    </form>
   )
 }
 

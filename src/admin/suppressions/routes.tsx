@@ -13,7 +13,7 @@ import { firstOddLine, notUtf8, utf8Text } from '../../core/utf8.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
-import { type Contacts, contactsFor, showContact } from '../masking.ts'
+import { type Contacts, contactsSeen, showContact } from '../masking.ts'
 import { allow } from '../people/allow.ts'
 import { markOf, streamOf } from '../sends/csv.ts'
 import { fieldsOf } from '../support/form-fields.ts'
@@ -62,13 +62,13 @@ function handlers({ db, settings, log }: AdminRuntime) {
     if (before !== '' && !canBeRecordId(before)) throw new PageError(400, 'This page no longer exists.')
     const asked = { cause: known, channelId: channelId || undefined, before: before || undefined }
     const page = await shownSuppressions(db, account.id, { ...asked, limit: pageSize })
-    const contacts = contactsFor(c.get('person'), settings)
+    const contacts = contactsSeen(c, settings)
     return c.html(<SuppressionsPage {...{ account, asked, page, contacts }} />)
   }
 
   async function csv(c: Context<AdminEnv>) {
     const account = await accountOf((c.req.query('accountId') ?? '').trim())
-    const contacts = contactsFor(c.get('person'), settings)
+    const contacts = contactsSeen(c, settings)
     c.set('downloaded', { action: 'suppression.export', target: account.id })
     return c.body(
       await streamOf(recordsOf(allSuppressions(db, account.id), contacts, markOf(c.req.query('bom')))),

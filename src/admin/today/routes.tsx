@@ -1,8 +1,10 @@
+import { pageOfAudit } from '../../../db/audit/list.ts'
 import { countByHour, countedSince, countFailures } from '../../../db/counters/read.ts'
 import { findAccounts } from '../../../db/overview/accounts.ts'
 import { readAttention } from '../../../db/overview/attention.ts'
 import { busiestChannels, countChannels, readChannels } from '../../../db/overview/channels.ts'
 import { isStorable } from '../../core/characters.ts'
+import { changesShown } from '../audit/history.tsx'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { hoursOf, spanNames } from '../numbers/spans.ts'
@@ -24,12 +26,13 @@ export function today({ db }: AdminRuntime): AdminApp {
     if (another) throw new PageError(400, 'Several accounts have this name. Enter the id of one.')
     const set = account ? ({ of: 'account', id: account.accountId } as const) : ({ of: 'all' } as const)
     const hours = hoursOf(query.span, now)
-    const [attention, since, byHour, failures, listed] = await Promise.all([
+    const [attention, since, byHour, failures, listed, changes] = await Promise.all([
       readAttention(db),
       countedSince(db),
       countByHour(db, set, hoursOf('week', now)),
       countFailures(db, set, hours, reasonsShown),
       list(query.skip, hoursOf('day', now), hours, account?.accountId),
+      account && pageOfAudit(db, { target: account.accountId, limit: changesShown }),
     ])
     const shownQuery = { ...query, account: account?.accountId }
     return c.html(
@@ -38,6 +41,7 @@ export function today({ db }: AdminRuntime): AdminApp {
         accountName={account?.name}
         countedSince={since}
         {...{ now, attention, byHour, failures }}
+        changes={changes?.items}
         {...listed}
       />,
     )

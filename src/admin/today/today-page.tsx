@@ -1,6 +1,8 @@
+import type { RecordedChange } from '../../../db/audit/list.ts'
 import type { Counts, FailureCount } from '../../../db/counters/read.ts'
 import type { Attention } from '../../../db/overview/attention.ts'
 import type { ListedChannel } from '../../../db/overview/channels.ts'
+import { History } from '../audit/history.tsx'
 import { ChannelState, DueSince, Waiting } from '../channels/channel-state.tsx'
 import { Layout } from '../layout.tsx'
 import { HourChart } from '../numbers/chart.tsx'
@@ -40,13 +42,15 @@ interface TodayProps {
   channels: readonly ListedChannel[]
   counts: ReadonlyMap<string, Counts>
   isMore: boolean
+  /** Of the account. */
+  changes: readonly RecordedChange[] | undefined
 }
 
 export const channelsShown = 50
 
 /** What is going on: what needs a hand, and what became of the sends of the last hour, 24 hours and 7 days. */
 export function TodayPage({ query, accountName, now, countedSince, ...shown }: TodayProps) {
-  const { attention, byHour, failures, ...listed } = shown
+  const { attention, byHour, failures, changes, ...listed } = shown
   const of = accountName === undefined ? 'All accounts' : `Account ${accountName}`
   const columns = spanNames.map((span) => ({ span, counts: sumOfSpan(byHour, span, now) }))
   const week = columns.find(({ span }) => span === 'week')?.counts ?? noCounts
@@ -64,6 +68,7 @@ export function TodayPage({ query, accountName, now, countedSince, ...shown }: T
       <AccountForm query={query} accountName={accountName} />
       <ByChannel query={query} now={now} {...listed} />
       <FailureTable failures={failures} title={`What went wrong, ${spans[query.span].name.toLowerCase()}`} />
+      {query.account !== undefined && changes && <History target={query.account} changes={changes} />}
     </Layout>
   )
 }

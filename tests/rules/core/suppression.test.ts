@@ -8,8 +8,11 @@ import { vonageCodes } from '../../../src/core/providers/vonage-codes.ts'
 import { whatsAppCodes } from '../../../src/core/providers/whatsapp-cloud-codes.ts'
 import {
   causeOfReason,
+  removalFault,
+  type SuppressionCause,
   suppressedReasons,
   suppressingSignOf,
+  suppressionCauses,
   suppressionKey,
 } from '../../../src/core/suppression.ts'
 
@@ -116,4 +119,34 @@ test('the two padded keys make an HMAC-SHA256', () => {
   const key = padded.subarray(0, 64).map((byte) => byte ^ 0x36)
   expect(padded.subarray(64).equals(key.map((byte) => byte ^ 0x5c))).toBe(true)
   expect(key.subarray(0, 32)).toEqual(createHmac('sha256', 'pepper').update('suppressions').digest())
+})
+
+const removed = (cause: SuppressionCause, contactValue: string | null = '+4915123456780') => ({
+  cause,
+  contactValue,
+})
+
+test('a complaint and an opt-out are removed with a reason alone, other entries also without', () => {
+  const withoutReason = suppressionCauses.filter(
+    (cause) => removalFault(removed(cause), undefined) === undefined,
+  )
+  expect(withoutReason).toEqual(['manual', 'bounce'])
+  for (const cause of suppressionCauses)
+    expect(removalFault(removed(cause), 'asked by phone')).toBeUndefined()
+})
+
+test.each([
+  ['+4915123456780', 'of 015123456780, by phone'],
+  ['+4915123456780', '+49 (0)151 / 2345-6780 asked'],
+  ['ann@example.com', 'Ann@Example.COM wrote'],
+])('a reason for removing %s does not name the contact: %s', (contact, reason) => {
+  expect(removalFault(removed('manual', contact), reason)).toContain('leave it out')
+})
+
+test.each([
+  ['+4915123456780', 'ticket 4567 of 2026-11-28'],
+  ['ann@example.com', 'bob@example.com asked for it'],
+  [null, 'asked for it'],
+])('a reason for removing %s may be: %s', (contact, reason) => {
+  expect(removalFault(removed('opt_out', contact), reason)).toBeUndefined()
 })
