@@ -10,6 +10,7 @@ COPY db ./db
 COPY src ./src
 COPY workers ./workers
 COPY docs/client ./docs/client
+ARG REVISION=unknown
 RUN npm run build
 
 FROM node:24-bookworm-slim AS dependencies

@@ -2,17 +2,17 @@ import { createApp } from './api/app.ts'
 import { balancers, listen, portOf, stopListening } from './api/listen.ts'
 import { endConnections } from './platform/exchanges.ts'
 import { serveHealth } from './platform/health-server.ts'
-import { createLogger } from './platform/logger.ts'
 import { closeOnSignal, runProcess, stopWithinMs } from './platform/process.ts'
 import { Readiness } from './platform/readiness.ts'
 import { readSettings } from './platform/settings.ts'
 import { checkDatabase, checkRedis } from './platform/start-check.ts'
+import { startLog } from './platform/start-log.ts'
 import { ShardsInForce } from './queue/shards-in-force.ts'
 import { openRuntime } from './runtime.ts'
 
 await runProcess(async () => {
   const settings = readSettings()
-  const log = createLogger(settings.LOG_LEVEL)
+  const log = startLog('api', settings.LOG_LEVEL)
   const runtime = openRuntime('api', settings, log)
   const inForce = new ShardsInForce(runtime)
   const readiness = new Readiness(runtime, () => inForce.reasonNotReady())

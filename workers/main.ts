@@ -2,11 +2,11 @@ import { hostname } from 'node:os'
 import { v7 as uuidv7 } from 'uuid'
 import { endConnections } from '../src/platform/exchanges.ts'
 import { serveHealth } from '../src/platform/health-server.ts'
-import { createLogger } from '../src/platform/logger.ts'
 import { closeOnSignal, runProcess, stopWithinMs } from '../src/platform/process.ts'
 import { Readiness } from '../src/platform/readiness.ts'
 import { readSettings } from '../src/platform/settings.ts'
 import { checkDatabase, checkRedis } from '../src/platform/start-check.ts'
+import { startLog } from '../src/platform/start-log.ts'
 import { ShardsInForce } from '../src/queue/shards-in-force.ts'
 import { openRuntime } from '../src/runtime.ts'
 import { WakeUpFlow } from './queue/wake-up-flow.ts'
@@ -14,7 +14,7 @@ import { startWorker } from './worker.ts'
 
 await runProcess(async () => {
   const settings = readSettings()
-  const log = createLogger(settings.LOG_LEVEL)
+  const log = startLog('worker', settings.LOG_LEVEL)
   const runtime = openRuntime('worker', settings, log)
   // Clients see it in timelines and callbacks, so it says nothing about the operator's hosts: the log line `working` does.
   const name = `worker-${uuidv7().slice(-12)}`

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { contextStorage } from 'hono/context-storage'
+import { build } from '../platform/build.ts'
 import { Readiness } from '../platform/readiness.ts'
 import { allowScrape, passwordCheck } from './access.ts'
 import { assets } from './assets.ts'
@@ -33,7 +34,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   const app: AdminApp = new Hono<AdminEnv>()
 
   app.use(contextStorage(), readOrigin(runtime), securityHeaders)
-  app.get('/healthz', allow('anyone'), (c) => c.json({ status: 'ok' }))
+  app.get('/healthz', allow('anyone'), (c) => c.json({ status: 'ok', version: build.version }))
   app.get('/readyz', allow('anyone'), async (c) => {
     const reason = await readiness.reasonNotReady()
     return reason === undefined

@@ -1,8 +1,8 @@
-import { createLogger } from '../platform/logger.ts'
 import { closeOnSignal, runProcess, stopWithinMs } from '../platform/process.ts'
 import { Readiness } from '../platform/readiness.ts'
 import { readAdminSettings } from '../platform/settings.ts'
 import { checkDatabase, checkRedis } from '../platform/start-check.ts'
+import { startLog } from '../platform/start-log.ts'
 import { ShardsInForce } from '../queue/shards-in-force.ts'
 import { openRuntime } from '../runtime.ts'
 import { createAdminApp } from './app.ts'
@@ -10,7 +10,7 @@ import { listen } from './listen.ts'
 
 await runProcess(async () => {
   const settings = readAdminSettings()
-  const log = createLogger(settings.LOG_LEVEL)
+  const log = startLog('admin', settings.LOG_LEVEL)
   const runtime = openRuntime('admin', settings, log)
   const inForce = new ShardsInForce(runtime)
   const readiness = new Readiness(runtime, () => inForce.reasonNotReady())

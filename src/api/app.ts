@@ -3,6 +3,7 @@ import { type Context, Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { routePath } from 'hono/route'
 import { newId } from '../core/new-id.ts'
+import { build } from '../platform/build.ts'
 import { unknownProxyWarner } from '../platform/client-address.ts'
 import { Deadline } from '../platform/deadline.ts'
 import { logEvent } from '../platform/logger.ts'
@@ -84,7 +85,7 @@ export function createApp(
   app.get('/docs', ...docs.reference)
   app.get('/docs/:page', ...docs.page)
   app.get('/', (c) => answerJson(c, index))
-  app.get('/healthz', (c) => answerJson(c, { status: 'ok' }))
+  app.get('/healthz', (c) => answerJson(c, { status: 'ok', version: build.version }))
   app.get('/readyz', async (c) => {
     const reason = await readiness.reasonNotReady()
     return reason === undefined ? answerJson(c, { status: 'ok' }) : answerNotReady(c, reason)

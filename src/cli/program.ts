@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { build } from '../platform/build.ts'
 import type { Answerer } from './answer.ts'
 import { examples } from './examples.ts'
 import { name } from './name.ts'
@@ -19,6 +20,7 @@ export async function buildProgram(args: readonly string[], answer: Answerer): P
     .description('Commands to operate the service.')
     .option('--json', 'print exactly one JSON object')
     .option(...asOption)
+    .version(versionText(args), '--version', 'print the version, the commit and the version of Node.js')
     .showHelpAfterError(false)
     .addHelpText('after', `\nExample:\n  ${commandName} account create --name Acme`)
   const called = args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--as')
@@ -28,9 +30,17 @@ export async function buildProgram(args: readonly string[], answer: Answerer): P
   return program
 }
 
+function versionText(args: readonly string[]): string {
+  const { version, commit, node } = build
+  return args.includes('--json') ? JSON.stringify(build) : `${version} (commit ${commit}, Node.js ${node})`
+}
+
 /** The command line with all commands. */
 async function buildWholeProgram(answer: Answerer): Promise<Command> {
-  const program = new Command(commandName).option('--json').option(...asOption)
+  const program = new Command(commandName)
+    .option('--json')
+    .option(...asOption)
+    .option('--version')
   for (const name of Object.keys(verbs)) await addVerb(program, name, answer, true)
   return program
 }

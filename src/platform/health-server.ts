@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { v7 as uuidv7 } from 'uuid'
+import { build } from './build.ts'
 import type { Clients } from './clients.ts'
 import { trackExchanges } from './exchanges.ts'
 import { listenAt } from './listen-at.ts'
@@ -26,7 +27,7 @@ export async function serveHealth(
 ): Promise<Server> {
   const { log, settings } = runtime
   const routes: Record<string, (requestId: string) => Promise<Answer>> = {
-    '/healthz': async () => ok(),
+    '/healthz': async () => ok({ version: build.version }),
     '/readyz': async (requestId) => {
       const reason = await readiness.reasonNotReady()
       return reason === undefined ? ok() : refusal(503, reason, requestId)
@@ -66,7 +67,11 @@ export async function serveHealth(
 }
 
 const json = 'application/json'
-const ok = (): Answer => ({ statusCode: 200, contentType: json, body: JSON.stringify({ status: 'ok' }) })
+const ok = (more: object = {}): Answer => ({
+  statusCode: 200,
+  contentType: json,
+  body: JSON.stringify({ status: 'ok', ...more }),
+})
 
 function refusal(statusCode: number, message: string, requestId: string): Answer {
   const error = { statusCode, error: STATUS_CODES[statusCode], message, requestId }

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { suppressionCauses } from '../core/suppression.ts'
+import { build } from './build.ts'
 
 export type ProcessKind = 'api' | 'worker' | 'admin'
 
@@ -22,7 +23,7 @@ export function createMetrics(kind: ProcessKind) {
     registry,
     /** Called at each scrape, by those who know a gauge's value without counting along. */
     beforeScrape: [] as (() => void)[],
-    ...storeMetrics(shownBy('api', 'worker', 'admin')),
+    ...processMetrics(shownBy('api', 'worker', 'admin')),
     ...roundTripMetrics(shownBy('api', 'worker')),
     ...apiMetrics(shownBy('api')),
     ...endMetrics(shownBy('api', 'worker')),
@@ -33,6 +34,7 @@ export function createMetrics(kind: ProcessKind) {
     ...backlogMetrics(shownBy('admin')),
   }
   startAtZero(metrics)
+  metrics.buildInfo.set({ ...build }, 1)
   return metrics
 }
 
@@ -53,9 +55,10 @@ function definitions(registers: Registry[]) {
 
 type Definitions = ReturnType<typeof definitions>
 
-/** Set at each scrape (src/platform/scrape.ts, show-health.ts), except the breaker's and the count of replaced connections. */
-function storeMetrics({ gauge, counter }: Definitions) {
+/** Set at each scrape (src/platform/scrape.ts, show-health.ts), except the build, the breaker's and the count of replaced connections. */
+function processMetrics({ gauge, counter }: Definitions) {
   return {
+    buildInfo: gauge('outbound_build_info', '1, with the build that runs.', 'version', 'commit', 'node'),
     connections: gauge('outbound_database_connections', 'Connections of the pool to PostgreSQL.', 'state'),
     maxConnections: gauge('outbound_database_connections_max', 'How many connections the pool may have.'),
     waitingForConnection: gauge(

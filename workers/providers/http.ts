@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher } from 'undici'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { OwnShortage } from '../../src/core/own-shortage.ts'
+import { build } from '../../src/platform/build.ts'
 import {
   addressNotAllowed,
   type ConnectorOptions,
@@ -8,7 +9,6 @@ import {
   tlsNeeded,
 } from '../../src/platform/guarded-connector.ts'
 import { connectionShortage } from '../../src/platform/own-shortage.ts'
-import { version } from '../../src/platform/version.ts'
 import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
 import { describeFailure, maxAnswerBytes } from './failure-reasons.ts'
 import type { Moved } from './time-limit.ts'
@@ -87,7 +87,7 @@ export interface HttpClientOptions extends ConnectorOptions {
 }
 
 const longestIdleMs = 60_000
-export const userAgent = `outbound-messaging-api/${version}`
+export const userAgent = `outbound-messaging-api/${build.version}`
 
 /**
  * The HTTP client of all providers. It keeps connections open, with one call at a time on each; the worker's slots bound their

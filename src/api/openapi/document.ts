@@ -169,7 +169,10 @@ const indexSchema = {
 
 const health = {
   type: 'object',
-  properties: { status: { type: 'string', enum: ['ok'], description: 'All is well.' } },
+  properties: {
+    status: { type: 'string', enum: ['ok'], description: 'All is well.' },
+    version: { type: 'string', description: 'The version of the service; of `/healthz` alone.' },
+  },
   required: ['status'],
   additionalProperties: false,
 }

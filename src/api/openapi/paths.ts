@@ -1,4 +1,5 @@
 import { maxPerRequest } from '../../core/providers/webhook-receipts.ts'
+import { build } from '../../platform/build.ts'
 import { guideNames } from '../docs/guide.ts'
 import { index } from '../index-route.ts'
 import { batch, list } from './batch-and-list.ts'
@@ -41,8 +42,18 @@ export function paths(settings: PathSettings): Paths {
       '/media/{token}': { get: media('getMedia'), head: media('headMedia') },
     }),
     '/': { get: getIndex },
-    '/healthz': { get: health('getHealth', 'Whether the process is running', refusalsOfAny('GET', 'HEAD')) },
-    '/readyz': { get: health('getReadiness', 'Whether the process takes requests', refusalsOfReadiness()) },
+    '/healthz': {
+      get: health('getHealth', 'Whether the process is running', {
+        example: { status: 'ok', version: build.version },
+        refusals: refusalsOfAny('GET', 'HEAD'),
+      }),
+    },
+    '/readyz': {
+      get: health('getReadiness', 'Whether the process takes requests', {
+        example: { status: 'ok' },
+        refusals: refusalsOfReadiness(),
+      }),
+    },
     '/openapi.json': {
       get: staticContent('getOpenApi', 'This document', ['application/json'], { type: 'object' }),
     },
@@ -191,14 +202,18 @@ function media(operationId: string): Operation {
   }
 }
 
-function health(operationId: string, summary: string, refusals: Refusals): Operation {
+function health(
+  operationId: string,
+  summary: string,
+  { example, refusals }: { example: object; refusals: Refusals },
+): Operation {
   return {
     operationId,
     tags: ['Health'],
     security: open,
     summary,
     description: 'For load balancers and monitoring. It needs no API key.',
-    responses: { 200: answer('Yes.', 'Health', { status: 'ok' }), ...refused(refusals) },
+    responses: { 200: answer('Yes.', 'Health', example), ...refused(refusals) },
   }
 }
 

@@ -66,7 +66,7 @@ test('docs/reference/cli.md has no unknown command or option', () => {
   const options = new Set(commands.flatMap(({ command }) => command.options.map(({ long }) => long)))
   const named = [...page.matchAll(/(?<![\w-])--[a-z]+(?:-[a-z]+)*/g)].map(([option]) => option)
   expect(
-    named.filter((option) => !options.has(option) && !['--json', '--as', '--help'].includes(option)),
+    named.filter((option) => !options.has(option) && !['--json', '--as', '--help', '--version'].includes(option)),
   ).toEqual([])
 })
 

@@ -51,10 +51,12 @@ test('no label is an id, a contact or free text, but for the names of channels i
     'channel',
     'channels',
     'collector',
+    'commit',
     'from',
     'level',
     'limit',
     'message_type',
+    'node',
     'outcome',
     'provider',
     'queue',
@@ -65,6 +67,7 @@ test('no label is an id, a contact or free text, but for the names of channels i
     'status',
     'to',
     'trouble',
+    'version',
   ])
   const withNames = ours.filter(({ labelNames }) => labelNames.includes('channel'))
   expect(withNames.map(({ name }) => name)).toEqual(['outbound_channels_in_trouble'])
