@@ -9,8 +9,9 @@ import { type Account, accept, buildAccount, newContact, request, textBody } fro
 import { runCli } from '../support/cli.ts'
 import { ask, buildPerson, signIn } from '../support/people.ts'
 import { runScript } from '../support/psql.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
+import { eventually } from '../support/wait.ts'
 
 const script = 'ops/postgresql/audit-add-only.sql'
 
@@ -175,6 +176,27 @@ describe('with a role that may only add to the audit', () => {
       expect.objectContaining({ event: 'unavailable', cause: 'no_permission' }),
     )
   })
+})
+
+test('a worker that lacks a right names it, and sends what waits once it has it', async () => {
+  await owner.query('update channels set held_at = null, held_reason = null')
+  await service.startWorker('test-worker', { times: soonReconciled })
+  const begun = service.logs.length
+  await owner.query(`revoke update on sends from ${role}`)
+  onTestFinished(() => service.stopWorkers())
+  const requestId = await accept(service, account, textBody())
+  const named = await eventually('it is logged', () => {
+    const line = service.logs.slice(begun).find(({ cause }) => cause === 'no_permission')
+    return Promise.resolve(line)
+  })
+  expect(named.check).toMatch(/^grant it connect on the database/)
+  expect(await request(service, '/readyz')).toMatchObject({
+    status: 503,
+    body: { message: expect.stringContaining('denies a permission') },
+  })
+  expect(service.logs.slice(begun).filter(({ event }) => event === 'crashed')).toEqual([])
+  await owner.query(`grant update on sends to ${role}`)
+  expect(await finishedTimeline(service, requestId, account.apiKey)).toMatchObject({ status: 'sent' })
 })
 
 test('the script can be run again, with other days', async () => {

@@ -227,6 +227,8 @@ test('the page of a contact says who saw or changed it, and not who saw another 
   const { suppressionId } = await suppress(contact)
   await ask(admin, '/contact/unsuppress', { form: { requestId, entry: suppressionId }, headers: operator })
   expect(await history()).toContain('removed a suppression')
+  await runCli(service, '--as', 'Cleo', 'suppression', 'add', '--account', accountId, '--contact', contact)
+  expect(await history()).toMatch(/Cleo command at \S+ suppressed a contact/)
 })
 
 test('the page of an account shows who changed it, and all accounts have no such list', async () => {
