@@ -1,7 +1,7 @@
 CREATE INDEX IF NOT EXISTS "audit_of_contact" ON "audit" USING btree ((coalesce(audit.details->>'conversationId', audit.details->>'requestId', audit.details->>'suppressionId')),"at","id");--> statement-breakpoint
 -- By hand. What a role that may only add to the audit needs beyond that (ops/postgresql/audit-add-only.sql), with the rights of the role
--- that migrates: to add the numbers of a change to its row of the last day, where none is, and to remove old rows. The setting, which
--- only the role that migrates can change, is for how many days they are kept, whatever is asked.
+-- that migrates: to add the numbers of a change to its row of the last day, where none is, and to remove old rows. How many days they are
+-- kept, whatever is asked, is said by a function, because only its owner can replace it: a setting could be changed by any role.
 CREATE FUNCTION "finish_audit"(row_id uuid, result jsonb) RETURNS void LANGUAGE sql SECURITY DEFINER
   SET search_path = pg_catalog, pg_temp AS $$
   update public.audit set details = details || result
@@ -9,11 +9,12 @@ CREATE FUNCTION "finish_audit"(row_id uuid, result jsonb) RETURNS void LANGUAGE 
     and not details ?| array(select key from jsonb_each(result))
     and not exists (select from jsonb_each(result) where jsonb_typeof(value) <> 'number')
 $$;--> statement-breakpoint
+CREATE FUNCTION "audit_kept_days"() RETURNS integer LANGUAGE sql STABLE AS 'select 1';--> statement-breakpoint
 CREATE FUNCTION "trim_audit"(kept interval, most integer) RETURNS integer LANGUAGE sql SECURITY DEFINER
-  SET search_path = pg_catalog, pg_temp SET outbound.audit_kept_days = '1' AS $$
+  SET search_path = pg_catalog, pg_temp AS $$
   with old as materialized (
     select id from public.audit
-    where at < now() - greatest(kept, current_setting('outbound.audit_kept_days')::int * interval '1 day')
+    where at < now() - greatest(kept, public.audit_kept_days() * interval '1 day')
     order by at limit most
     for update skip locked),
   trimmed as (delete from public.audit a using old where a.id = old.id returning 1)

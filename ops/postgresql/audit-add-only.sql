@@ -17,9 +17,6 @@ select pg_has_role(:'app', relowner, 'member') as "isOwner" from pg_class where 
   end $$;
 \endif
 
--- Anything but a number fails here.
-select :'audit_days'::int as audit_days \gset
-
 grant connect on database :"DBNAME" to :"app";
 revoke create on schema public from public, :"app";
 grant usage on schema public, drizzle to :"app";
@@ -31,6 +28,8 @@ alter default privileges in schema public grant select, insert, update, delete o
 revoke all on audit from public, :"app";
 -- Not `at`, whose default is the time.
 grant select, insert (id, by, via, address, action, target, details) on audit to :"app";
-alter function trim_audit(interval, integer) set outbound.audit_kept_days = :'audit_days';
+-- Anything but a number fails.
+select format('create or replace function public.audit_kept_days() returns integer language sql stable as %L',
+              format('select %s', :'audit_days'::int)) \gexec
 grant execute on function finish_audit(uuid, jsonb), trim_audit(interval, integer) to :"app";
 commit;

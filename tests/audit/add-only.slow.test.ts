@@ -3,6 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { pageOfAudit } from '../../db/audit/list.ts'
 import { recordAudit } from '../../db/audit/record.ts'
+import { migrateDatabase } from '../../db/migrate.ts'
 import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, newContact, request, textBody } from '../support/builders.ts'
@@ -18,6 +19,7 @@ const script = 'ops/postgresql/audit-add-only.sql'
 let ownerUrl: string
 let role: string
 let owner: pg.Client
+let server: pg.Client
 let service: TestService
 let admin: TestAdmin
 let account: Account
@@ -28,11 +30,21 @@ const asRole = (url: string, username: string) =>
 
 beforeAll(async () => {
   const stores = await freshStores()
-  ownerUrl = stores.databaseUrl
-  role = `app_${new URL(ownerUrl).pathname.slice(1)}`
+  const name = new URL(stores.databaseUrl).pathname.slice(1)
+  role = `app_${name}`
+  server = new pg.Client({
+    connectionString: Object.assign(new URL(stores.databaseUrl), { pathname: '/template1' }).href,
+  })
+  await server.connect()
+  // Migrated by an owner that is no superuser, as in production.
+  await server.query(`drop database ${name}`)
+  for (const one of [`owner_${name}`, role])
+    await server.query(`create role ${one} login password 'of-a-test'`)
+  await server.query(`create database ${name} owner owner_${name} encoding 'UTF8' template template0`)
+  ownerUrl = asRole(stores.databaseUrl, `owner_${name}`)
+  await migrateDatabase(ownerUrl)
   owner = new pg.Client({ connectionString: ownerUrl })
   await owner.connect()
-  await owner.query(`create role ${role} login password 'of-a-test'`)
   await runScript(ownerUrl, script, { app: role, audit_days: '30' })
   service = await startTestService({}, { ...stores, databaseUrl: asRole(ownerUrl, role) })
   admin = await startTestAdmin(service)
@@ -45,8 +57,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await admin.stop()
   await service.stop()
-  await owner.query(`drop owned by ${role}; drop role ${role}`)
   await owner.end()
+  const { database } = owner
+  await server.query(`drop database ${database}`)
+  await server.query(`drop role ${role}, owner_${database}`)
+  await server.end()
 })
 beforeEach(() => owner.query('truncate audit'))
 
@@ -92,7 +107,8 @@ describe('with a role that may only add to the audit', () => {
     `insert into audit (id, at, by, via, action) values (uuidv7(), now() - interval '1 day', 'ann', 'cli', 'x')`,
     'alter table audit disable trigger all',
     'drop table audit',
-    `alter function trim_audit set outbound.audit_kept_days = '0'`,
+    `create or replace function audit_kept_days() returns integer language sql as 'select 0'`,
+    'alter function trim_audit security invoker',
     `create or replace function trim_audit(kept interval, most integer) returns integer language sql as 'select 1'`,
   ])('PostgreSQL refuses: %s', async (statement) => {
     const { db } = service.runtime
@@ -149,7 +165,7 @@ describe('with a role that may only add to the audit', () => {
     expect(await targets()).toEqual(['1', '29', '31'])
     expect(await retentionTrims({ ...kept, auditDays: 1 }).audit?.(db, 100)).toBe(1)
     await db.$client.query(`select trim_audit('-100 days', 1000)`)
-    await db.$client.query(`set outbound.audit_kept_days = '-100'; select trim_audit('0', 1000)`)
+    await db.$client.query(`select trim_audit('0', 1000)`)
     expect(await targets()).toEqual(['1', '29'])
   })
 
