@@ -23,6 +23,7 @@ export function adminUserCommands(program: Command, answer: Answerer): void {
         )
         if (isAdded) return person
         throw new CliError(
+          'refused',
           `There is a person named ${person.name} already; choose another name, or: outbound admin-user set-password --name NAME`,
         )
       }),
@@ -66,7 +67,8 @@ function byName(parent: Command, verb: string, act: (name: string, command: Comm
     .option('--name <name>', 'the same', personName)
     .action((given: string | undefined, options: { name?: string }, command: Command) => {
       const name = given ?? options.name
-      if (name === undefined) throw new CliError(`Give a name, as in: outbound admin-user ${verb} --name ann`)
+      if (name === undefined)
+        throw new CliError('usage', `Give a name, as in: outbound admin-user ${verb} --name ann`)
       return act(name, command)
     })
 }
@@ -74,7 +76,7 @@ function byName(parent: Command, verb: string, act: (name: string, command: Comm
 async function newPassword(readSecret: (name: string) => Promise<string>): Promise<string> {
   const password = await readSecret('Password')
   const issue = passwordIssue(password)
-  if (issue !== undefined) throw new CliError(issue)
+  if (issue !== undefined) throw new CliError('usage', issue)
   return password
 }
 
@@ -84,5 +86,5 @@ function personName(text: string): string {
 }
 
 function unknown(name: string): never {
-  throw new CliError(`No person is named ${name}; see them with: outbound admin-user list`)
+  throw new CliError('not_found', `No person is named ${name}; see them with: outbound admin-user list`)
 }

@@ -3,11 +3,19 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import type { Actor } from '../core/actor.ts'
 import { readSettings, type Settings } from '../platform/settings.ts'
 import { isProduction } from '../platform/weak-settings.ts'
+import type { FailureCode } from './exit-codes.ts'
 import { operator } from './operator.ts'
 import { findRunningDev } from './running-dev.ts'
 
 /** An issue with the operator's command. The message is one line that says what to do. */
-export class CliError extends Error {}
+export class CliError extends Error {
+  readonly code: FailureCode
+
+  constructor(code: FailureCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
 
 type OptionalSetting =
   | 'ALLOWED_PRIVATE_NETWORKS'
@@ -23,7 +31,10 @@ export interface Terminal {
   environment: Record<string, string | undefined>
   /** Reads a secret of this name, which must not be an argument: other users of the machine see those. */
   readSecret?(name: string): Promise<string>
+  /** May throw ReaderGone, which ends the command. */
   print(line: string): void
+  /** Never throws: a change under way goes on, although nobody reads how far it is. Default: `print`. */
+  printProgress?(line: string): void
   printError(line: string): void
 }
 
@@ -34,6 +45,7 @@ export interface CliContext {
   /** Whether weak secrets are refused. */
   isProduction: boolean
   print: Terminal['print']
+  printProgress: Terminal['print']
   readSecret: NonNullable<Terminal['readSecret']>
   /** Who runs the command. */
   actor: Actor
@@ -47,7 +59,12 @@ export type Answerer = ReturnType<typeof answerer>
  * Creates the function that runs a command against the database and prints its answer: with `--json` exactly one JSON object,
  * else formatted text. Without DATABASE_URL it uses the running `npm run dev` of this checkout.
  */
-export function answerer({ environment: given, print, readSecret = noSecret }: Terminal) {
+export function answerer({
+  environment: given,
+  print,
+  printProgress = print,
+  readSecret = noSecret,
+}: Terminal) {
   return async <Answer extends object>(
     command: Command,
     work: (context: CliContext) => Promise<Answer>,
@@ -68,6 +85,7 @@ export function answerer({ environment: given, print, readSecret = noSecret }: T
         setting,
         isProduction: isProduction(environment),
         print,
+        printProgress,
         readSecret,
         actor: operator(as),
       })
@@ -78,12 +96,13 @@ export function answerer({ environment: given, print, readSecret = noSecret }: T
   }
 }
 
-const noSecret = () => Promise.reject(new CliError('Give the password on stdin'))
+const noSecret = () => Promise.reject(new CliError('usage', 'Give the password on stdin'))
 
 async function runningDev() {
   const dev = await findRunningDev()
   if (dev) return dev
   throw new CliError(
+    'usage',
     'DATABASE_URL is not set, and npm run dev is not running here: set DATABASE_URL, or start npm run dev',
   )
 }

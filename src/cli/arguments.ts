@@ -127,7 +127,7 @@ export function checkedOptions<Schema extends z.ZodType>(
     const name = String(field)
     return field === undefined ? `Fix the options: ${message}` : `Fix --${optionOf[name] ?? name}: ${message}`
   })
-  throw new CliError(joinIssues(issues))
+  throw new CliError('usage', joinIssues(issues))
 }
 
 const contactBy =
@@ -156,6 +156,7 @@ export function templateName(text: string): string {
 export async function existingAccount(db: Database, id: string): Promise<string> {
   if (canBeRecordId(id) && (await accountExists(db, id))) return id
   throw new CliError(
+    'not_found',
     `No account ${id}; see them with: outbound account list, or make one with: outbound account create --name NAME`,
   )
 }

@@ -52,9 +52,10 @@ async function resend(
   if (endpoint !== undefined && !found) throw noEndpoint(endpoint)
   if (requestId !== undefined && since === undefined && only === undefined) {
     if (!(canBeRecordId(requestId) && (await findSend(db, requestId))))
-      throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)
+      throw new CliError('not_found', `No send ${requestId}: it was never accepted, or is no longer kept`)
     if (found && !(await findSend(db, requestId, found.accountId)))
       throw new CliError(
+        'refused',
         `The endpoint ${endpoint} gets no callbacks of this send: another account posted it; see: outbound endpoint list --account ID`,
       )
     const resent = await audited(
@@ -70,7 +71,10 @@ async function resend(
     return { resent }
   }
   if (requestId !== undefined || endpoint === undefined || since === undefined)
-    throw new CliError('Give one requestId, or --endpoint and --since; see: outbound callback resend --help')
+    throw new CliError(
+      'usage',
+      'Give one requestId, or --endpoint and --since; see: outbound callback resend --help',
+    )
   const asked = checkedOptions(resendSchema, { since, only })
   const set = { endpointId: endpoint, since: asked.since, onlyGivenUp: asked.only !== undefined }
   const { resent, leftOut } = await auditedInPages(

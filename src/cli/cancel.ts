@@ -39,16 +39,18 @@ async function cancelOne({ db, actor }: CliContext, requestId: string) {
         (canceled) => canceled?.isNew && { ...actor, ...sendCanceled(requestId, canceled.status) },
       )
     : undefined
-  if (!canceled) throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)
+  if (!canceled)
+    throw new CliError('not_found', `No send ${requestId}: it was never accepted, or is no longer kept`)
   const { status, isNew } = canceled
   if (isNew || status === 'canceled') return { requestId, status }
-  throw new CliError(`${requestId} is ${status}: only a send that waits can be canceled`)
+  throw new CliError('refused', `${requestId} is ${status}: only a send that waits can be canceled`)
 }
 
 async function cancelSet({ db, actor }: CliContext, requestId: string | undefined, options: SetOptions) {
   const by = setOf(options)
   if (requestId !== undefined || options.account === undefined || !by)
     throw new CliError(
+      'usage',
       'Give one requestId, or --account and either --reference or --flow for a set; see: outbound cancel --help',
     )
   const accountId = await existingAccount(db, options.account)
@@ -79,10 +81,11 @@ async function existingSet(db: Database, accountId: string, by: WaitingSet['by']
   if (flow && others.length === 0) return { flowId: flow.id }
   if (!flow)
     throw new CliError(
+      'not_found',
       `The account has no flow ${by.flowId}; see them with: outbound flow list --account ${accountId}`,
     )
   const ids = [flow, ...others].map(({ id }) => id).join(', ')
-  throw new CliError(`Several flows have the name ${by.flowId}. Give the id of one: ${ids}`)
+  throw new CliError('usage', `Several flows have the name ${by.flowId}. Give the id of one: ${ids}`)
 }
 
 function setOf({ reference, flow }: SetOptions): WaitingSet['by'] | undefined {

@@ -140,7 +140,7 @@ function updateCommand(channel: Command, answer: Answerer): void {
           return await updateWithFallback(context, change, options)
         }
         if (Object.keys(changes).length === 0)
-          throw new CliError('Nothing to change; see: outbound channel update --help')
+          throw new CliError('usage', 'Nothing to change; see: outbound channel update --help')
         await audited(
           db,
           (transaction) => updateChannel(transaction, id, changes),
@@ -265,6 +265,7 @@ function deleteCommand(channel: Command, answer: Answerer): void {
         if ('failed' in deletion) return { channelId: id, failed: deletion.failed }
         const { sending } = deletion
         throw new CliError(
+          'refused',
           `${sending} of its sends ${sending === 1 ? 'is' : 'are'} being sent: run outbound channel hold ${id}, and delete the channel when they have ended`,
         )
       }),
@@ -279,7 +280,7 @@ const detailsOf = ({ config, ...options }: Partial<ChannelOptions> & FallbackOpt
 })
 
 function noChannel(id: string): CliError {
-  return new CliError(`No channel ${id}; see them with: outbound channel list --account ID`)
+  return new CliError('not_found', `No channel ${id}; see them with: outbound channel list --account ID`)
 }
 
 function seal(
@@ -292,12 +293,12 @@ function seal(
   const rules: ProviderRules = providerRules[provider]
   const parsed = rules.config.safeParse(config, { error: describeIssue })
   if (!parsed.success) {
-    throw new CliError(`Fix --config for ${provider}: ${describeIssues(parsed.error.issues)}`)
+    throw new CliError('usage', `Fix --config for ${provider}: ${describeIssues(parsed.error.issues)}`)
   }
   const issue =
     addressIssue(parsed.data as object, setting('ALLOWED_PRIVATE_NETWORKS')) ??
     (isProduction ? weakConfigIssue(parsed.data as object) : undefined)
-  if (issue) throw new CliError(`Fix --config for ${provider}: ${issue}`)
+  if (issue) throw new CliError('usage', `Fix --config for ${provider}: ${issue}`)
   return {
     sealedConfig: sealConfig(parsed.data, channelId, key),
     shownConfig: shownConfig(parsed.data as object),

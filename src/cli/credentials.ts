@@ -42,7 +42,10 @@ export function credentialsCommands(program: Command, answer: Answerer): void {
             : []),
         ].join('; ')
         const hint = previous ? again : 'set CREDENTIALS_KEY_PREVIOUS to the former key'
-        throw new CliError(`${rotated} rotated, ${already} rotated before; no key opens ${unopened}: ${hint}`)
+        throw new CliError(
+          'failed',
+          `${rotated} rotated, ${already} rotated before; no key opens ${unopened}: ${hint}`,
+        )
       }),
     )
 }

@@ -73,17 +73,18 @@ export function endpointCommands(program: Command, answer: Answerer): void {
     )
 }
 
+const eventsOption = [
+  '--events <list>',
+  'only these, e.g. message.failed,message.delivered; default: all',
+] as const
+
 function createCommands(endpoint: Command, answer: Answerer): void {
-  const events = [
-    '--events <list>',
-    'only these, e.g. message.failed,message.delivered; default: all',
-  ] as const
   endpoint
     .command('create')
     .description('print the secret once')
     .requiredOption('--account <id>', 'the account that gets the callbacks')
     .requiredOption('--url <url>', 'https')
-    .option(...events, changeList)
+    .option(...eventsOption, changeList)
     .action(({ account, ...options }: EndpointOptions & { account: string }, command: Command) =>
       answer(command, async (context) => {
         const accountId = await existingAccount(context.db, account)
@@ -102,7 +103,10 @@ function createCommands(endpoint: Command, answer: Answerer): void {
             },
         )
         if (creation === 'created') return { endpointId: id, secret }
-        throw new CliError(`${tooManyEndpoints}; see: outbound endpoint list --account ${accountId}`)
+        throw new CliError(
+          'refused',
+          `${tooManyEndpoints}; see: outbound endpoint list --account ${accountId}`,
+        )
       }),
     )
   endpoint
@@ -117,7 +121,7 @@ function createCommands(endpoint: Command, answer: Answerer): void {
     .command('update')
     .argument('<endpoint>', "the endpoint's id")
     .option('--url <url>', 'https')
-    .option(...events, changeList)
+    .option(...eventsOption, changeList)
     .action((id: string, options: EndpointOptions, command: Command) =>
       answer(command, async (context) => {
         const fields = checkedOptions(schemasOf(context).update, asBody(options))
@@ -187,6 +191,7 @@ async function testEndpoint({ db, actor }: CliContext, endpointId: string) {
   if (!endpoint) throw noEndpoint(endpointId)
   if (endpoint.disabledAt)
     throw new CliError(
+      'refused',
       `${endpointDisabled(endpoint.disabledReason)}; run: outbound endpoint enable ${endpointId}`,
     )
   const id = uuidv7()
@@ -199,10 +204,11 @@ async function testEndpoint({ db, actor }: CliContext, endpointId: string) {
   if (result === 'deleted') throw noEndpoint(endpointId)
   if (result !== 'not_called') return result
   throw new CliError(
+    'failed',
     `${notCalledYet}: check that workers run, and look at breakerOpenUntil and waiting in: outbound endpoint list`,
   )
 }
 
 export function noEndpoint(id: string): CliError {
-  return new CliError(`No endpoint ${id}; see them with: outbound endpoint list --account ID`)
+  return new CliError('not_found', `No endpoint ${id}; see them with: outbound endpoint list --account ID`)
 }

@@ -66,14 +66,14 @@ export function fallbackFields(
 ): Partial<ChannelFields> {
   if (fallback === 'none') {
     if (fallbackOn || fallbackWithin)
-      throw new CliError('With --fallback none, leave out --fallback-on and --fallback-within')
+      throw new CliError('usage', 'With --fallback none, leave out --fallback-on and --fallback-within')
     return { fallbackChannelId: null, fallbackOn: null, fallbackWithinSeconds: null }
   }
   const present = channels.find((channel) => channel.channelId === channelId)?.fallbackChannelId
   if (fallback === undefined && !present)
-    throw new CliError('This channel has no fallback: name one with --fallback CHANNEL')
+    throw new CliError('usage', 'This channel has no fallback: name one with --fallback CHANNEL')
   const issue = fallback === undefined ? undefined : chainIssue(channelId, fallback.toLowerCase(), channels)
-  if (issue) throw new CliError(`Fix --fallback: ${issue}; see: outbound channel list --account ID`)
+  if (issue) throw new CliError('usage', `Fix --fallback: ${issue}; see: outbound channel list --account ID`)
   return {
     ...(fallback !== undefined && { fallbackChannelId: fallback.toLowerCase() }),
     ...(fallbackOn && { fallbackOn: fallbackOn.length === fallbackCauses.length ? null : fallbackOn }),

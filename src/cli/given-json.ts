@@ -15,7 +15,7 @@ export const givenJson =
     try {
       return JSON.parse(text)
     } catch {
-      throw new CliError(`${option} is not valid JSON; check it, ${from}`)
+      throw new CliError('usage', `${option} is not valid JSON; check it, ${from}`)
     }
   }
 
@@ -24,7 +24,8 @@ function contentOf(option: string, given: string): { from: string; text: string 
   if (!given.startsWith('@'))
     return { from: 'and quote it for your shell, or give @FILE or - for stdin', text: given }
   const path = given.slice(1)
-  if (path === '') throw new CliError(`${option} names no file after the @; write @FILE, or - for stdin`)
+  if (path === '')
+    throw new CliError('usage', `${option} names no file after the @; write @FILE, or - for stdin`)
   return { from: `in ${path}`, text: read(option, path, path) }
 }
 
@@ -34,9 +35,11 @@ function read(option: string, source: string | number, name: string): string {
   } catch (error) {
     if (error instanceof TypeError)
       throw new CliError(
+        'usage',
         `${option}: ${name} is not UTF-8; convert it, e.g. with: iconv -f WINDOWS-1252 -t UTF-8`,
       )
     throw new CliError(
+      'usage',
       `${option}: can't read ${name} (${(error as NodeJS.ErrnoException).code}); check that it is there and readable`,
     )
   }

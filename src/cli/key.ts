@@ -55,7 +55,7 @@ export function keyCommands(program: Command, answer: Answerer): void {
             (isThere) => isThere && { ...actor, action: 'key.revoke', target: keyId },
           ))
         if (isRevoked) return { keyId }
-        throw new CliError(`No key ${keyId}; see them with: outbound key list --account ID`)
+        throw new CliError('not_found', `No key ${keyId}; see them with: outbound key list --account ID`)
       }),
     )
 }

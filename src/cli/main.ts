@@ -1,16 +1,27 @@
 #!/usr/bin/env node
 import { environmentVariables } from '../platform/environment.ts'
+import { printError } from '../platform/print-error.ts'
+import { exitCodes } from './exit-codes.ts'
+import { Output } from './output.ts'
 import { runCli } from './run.ts'
 
 // Libraries' warnings are for developers. stderr is for the one line that tells an operator what to do.
 process.removeAllListeners('warning')
 
+const output = new Output(process.stdout)
+
 process.exitCode = await runCli(process.argv.slice(2), {
   environment: environmentVariables,
-  print: console.log,
-  printError: (line) => process.stderr.write(`${line}\n`),
+  print: output.print,
+  printProgress: output.printProgress,
+  printError,
   readSecret: async (name) => {
     const { readSecret } = await import('./read-secret.ts')
     return await readSecret(process.stdin, (question) => process.stderr.write(question), name)
   },
 })
+const fault = await output.fault()
+if (fault) {
+  printError(`The command has run, but its output can't be written (${fault.code}); look where stdout goes`)
+  process.exitCode = exitCodes.failed
+}

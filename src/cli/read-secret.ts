@@ -23,13 +23,13 @@ export async function readSecret(
     ask(`${question}: `)
     const { done, value } = await answers.next()
     ask('\n')
-    if (done) throw new CliError('Nothing was changed; run the command again')
+    if (done) throw new CliError('usage', 'Nothing was changed; run the command again')
     return value
   }
   try {
     const secret = await answerTo(name)
     if ((await answerTo(`${name} again`)) === secret) return secret
-    throw new CliError('The two were not the same, and nothing was changed; run the command again')
+    throw new CliError('usage', 'The two were not the same, and nothing was changed; run the command again')
   } finally {
     lines.close()
   }

@@ -120,11 +120,12 @@ interface Asker {
 
 async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker> {
   const [channel] = canBeRecordId(id) ? await findReceivingChannels(db, [id]) : []
-  if (!channel) throw new CliError(`No channel ${id}; see them with: outbound channel list --account ID`)
+  if (!channel)
+    throw new CliError('not_found', `No channel ${id}; see them with: outbound channel list --account ID`)
   const rules: ProviderRules = providerRules[channel.provider]
   const fetching: ReceiptRules['fetching'] = rules.receipts?.fetching
   if (!fetching)
-    throw new CliError(`${channel.provider} can't be asked for receipts; it sends them by itself`)
+    throw new CliError('refused', `${channel.provider} can't be asked for receipts; it sends them by itself`)
   const keys = credentialsKeys({
     CREDENTIALS_KEY: setting('CREDENTIALS_KEY'),
     CREDENTIALS_KEY_PREVIOUS: setting('CREDENTIALS_KEY_PREVIOUS'),
@@ -136,6 +137,7 @@ async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker>
   })
   const failed = (what: string) =>
     new CliError(
+      'failed',
       `${channel.provider} ${what}; run the command again later: it asks only for what is still unknown`,
     )
   return {
@@ -145,6 +147,7 @@ async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker>
       const { statusCode, text } = await get(url, headers, dispatcher).catch((error: { code?: string }) => {
         if (error.code !== addressNotAllowed) throw failed('did not answer')
         throw new CliError(
+          'refused',
           `The baseUrl of ${id} leads to an address that is not public; to call it, allow its network by ALLOWED_PRIVATE_NETWORKS`,
         )
       })

@@ -67,13 +67,16 @@ function render(result: Answer, { dryRun }: SetOptions): string {
 async function replaySet({ db, actor }: CliContext, requestId: string | undefined, options: SetOptions) {
   const { channel, status, limit = defaultReplayLimit, dryRun, ...filters } = options
   if (requestId !== undefined || channel === undefined || status === undefined) {
-    throw new CliError('Give one requestId, or --channel and --status for a set; see: replay --help')
+    throw new CliError('usage', 'Give one requestId, or --channel and --status for a set; see: replay --help')
   }
   if (!(canBeRecordId(channel) && (await findProvider(db, channel)))) {
-    throw new CliError(`No channel ${channel}; see them with: outbound channel list --account ID`)
+    throw new CliError(
+      'not_found',
+      `No channel ${channel}; see them with: outbound channel list --account ID`,
+    )
   }
   const { since, until } = filters
-  if (since && until && since >= until) throw new CliError('--since has to be before --until')
+  if (since && until && since >= until) throw new CliError('usage', '--since has to be before --until')
   const set = { channelId: channel, status, limit, ...filters }
   if (!dryRun)
     return await auditedInPages(
@@ -97,27 +100,32 @@ async function replayOne({ db, actor }: CliContext, requestId: string) {
   const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
   if (found?.send.contactValue === erasedContactValue) {
     throw new CliError(
+      'refused',
       `The contact of ${requestId} was erased, and its content with it: there is nothing to send`,
     )
   }
   switch (found?.send.status) {
     case undefined:
-      throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)
+      throw new CliError('not_found', `No send ${requestId}: it was never accepted, or is no longer kept`)
     case 'sent':
-      throw new CliError(`${requestId} was sent: a replay would send it twice. Send a new message instead`)
+      throw new CliError(
+        'refused',
+        `${requestId} was sent: a replay would send it twice. Send a new message instead`,
+      )
     case 'canceled':
-      throw new CliError(`${requestId} was canceled. Send a new message instead`)
+      throw new CliError('refused', `${requestId} was canceled. Send a new message instead`)
     case 'queued':
     case 'sending':
-      throw new CliError(`${requestId} has not ended yet; see: trace ${requestId}`)
+      throw new CliError('refused', `${requestId} has not ended yet; see: trace ${requestId}`)
     case 'failed':
     case 'uncertain':
       if (wasCanceled({ status: found.send.status, reason: found.send.failure }))
-        throw new CliError(`${requestId} was canceled. Send a new message instead`)
+        throw new CliError('refused', `${requestId} was canceled. Send a new message instead`)
       if (!(await findProvider(db, found.send.sentThrough ?? found.send.channelId)))
         throw new CliError(
+          'refused',
           `The channel of ${requestId} was deleted. Send a new message by another channel instead`,
         )
-      throw new CliError(`The media of ${requestId} is no longer kept. Send a new message instead`)
+      throw new CliError('refused', `The media of ${requestId} is no longer kept. Send a new message instead`)
   }
 }

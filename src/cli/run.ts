@@ -1,19 +1,24 @@
 import { type Command, CommanderError } from 'commander'
 import type { Answerer, Terminal } from './answer.ts'
+import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { ReaderGone } from './output.ts'
 import { buildProgram } from './program.ts'
 
 /** Runs one command line. @returns the exit code. */
-export async function runCli(args: readonly string[], terminal: Terminal): Promise<0 | 1> {
+export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   try {
     const program = await buildProgram(args, lateAnswerer(terminal))
     overrideExits(program, terminal)
     await program.parseAsync(args, { from: 'user' })
-    return 0
+    return exitCodes.done
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return 0
-    const { oneLine } = await import('./error-line.ts')
-    terminal.printError(oneLine(error))
-    return 1
+    if (error instanceof ReaderGone) return exitCodes.done
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done
+    const { failureOf } = await import('./failure.ts')
+    const failure = failureOf(error)
+    // Read here, because a faulty command line isn't parsed.
+    terminal.printError(args.includes('--json') ? JSON.stringify({ error: failure }) : failure.message)
+    return exitCodes[failure.code]
   }
 }
 
@@ -23,7 +28,7 @@ const lateAnswerer =
   async (...args) =>
     await (await import('./answer.ts')).answerer(terminal)(...args)
 
-/** Makes commander throw instead of ending the process, so that `oneLine` formats every message. */
+/** Makes commander throw instead of ending the process, so that `failureOf` forms every message. */
 function overrideExits(command: Command, terminal: Terminal): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => terminal.print(text.trimEnd()),

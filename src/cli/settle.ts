@@ -27,7 +27,7 @@ export function settleCommand(program: Command, answer: Answerer): void {
 
 async function settle({ db, actor }: CliContext, requestId: string, { asSent, asFailed, reason }: Options) {
   if (Boolean(asSent) === Boolean(asFailed))
-    throw new CliError('Give either --as-sent or --as-failed; see: outbound settle --help')
+    throw new CliError('usage', 'Give either --as-sent or --as-failed; see: outbound settle --help')
   const as = asSent ? 'sent' : 'failed'
   const isId = canBeRecordId(requestId)
   const settled = isId
@@ -39,8 +39,10 @@ async function settle({ db, actor }: CliContext, requestId: string, { asSent, as
     : undefined
   if (settled) return { requestId, status: settled.status }
   const found = isId ? await findSend(db, requestId) : undefined
-  if (!found) throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)
+  if (!found)
+    throw new CliError('not_found', `No send ${requestId}: it was never accepted, or is no longer kept`)
   throw new CliError(
+    'refused',
     `${requestId} is ${found.send.status}: only an uncertain send can be settled; see: outbound trace ${requestId}`,
   )
 }

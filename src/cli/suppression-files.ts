@@ -24,7 +24,7 @@ async function* linesOf(path: string): AsyncGenerator<[number: number, line: str
       yield [number, utf8Text(Buffer.from(line, 'latin1'))]
     }
   } catch (error) {
-    throw new CliError(`Can't read --file: ${(error as Error).message}`)
+    throw new CliError('usage', `Can't read --file: ${(error as Error).message}`)
   } finally {
     input.destroy()
   }
@@ -40,7 +40,7 @@ export async function checkFile({ path, isChannel }: CsvFile): Promise<number> {
   const checked = await checkCsv(linesOf(path), isChannel)
   if ('entries' in checked) return checked.entries
   const more = checked.more > 0 ? `; and ${checked.more} more lines` : ''
-  throw new CliError(`Nothing was imported; fix --file: ${checked.faults.join('; ')}${more}`)
+  throw new CliError('usage', `Nothing was imported; fix --file: ${checked.faults.join('; ')}${more}`)
 }
 
 /** The entries of a file that was checked. @param onPage called with how many were read. */
@@ -49,7 +49,7 @@ export async function* pagesOf(
   onPage: (read: number) => void,
 ): AsyncGenerator<CsvEntry[]> {
   const changed = (number: number): never => {
-    throw new CliError(`--file was changed meanwhile, at line ${number}; run the import again`)
+    throw new CliError('failed', `--file was changed meanwhile, at line ${number}; run the import again`)
   }
   let read = 0
   for await (const page of entriesOfCsv(linesOf(path), isChannel, pageSize, changed)) {

@@ -86,7 +86,7 @@ function removeCommand(suppression: Command, answer: Answerer): void {
       answer(command, async (context) => {
         const removed = await removeEntry(context, id, options)
         if (removed) return shownSuppression(removed, 'masked')
-        throw new CliError(`There is no such entry; see them with: outbound suppression list`)
+        throw new CliError('not_found', `There is no such entry; see them with: outbound suppression list`)
       }),
     )
 }
@@ -97,7 +97,7 @@ async function removeEntry(
   { contact, account, ...options }: Partial<EntryOptions>,
 ) {
   if ((id === undefined) === (contact === undefined) || (contact !== undefined && account === undefined))
-    throw new CliError('Give the id of the entry, or --account and --contact')
+    throw new CliError('usage', 'Give the id of the entry, or --account and --contact')
   if (contact !== undefined && account !== undefined) {
     const suppressed = await contactOf(context.db, { ...options, account, contact })
     const remove = (transaction: Transaction) =>
@@ -123,7 +123,8 @@ function recordedRemoval(
       const entry = await remove(transaction)
       const fault = entry && removalFault(entry, reason)
       // Undoes the removal.
-      if (fault !== undefined) throw new CliError(`${fault}; see: outbound suppression remove --help`)
+      if (fault !== undefined)
+        throw new CliError('usage', `${fault}; see: outbound suppression remove --help`)
       return entry
     },
     (entry) =>
@@ -155,7 +156,7 @@ function listCommand(suppression: Command, answer: Answerer): void {
       answer(command, async (context) => {
         const accountId = await existingAccount(context.db, options.account)
         const { contact: given, limit, after } = options
-        if (after !== undefined && !canBeRecordId(after)) throw new CliError(`No entry ${after}`)
+        if (after !== undefined && !canBeRecordId(after)) throw new CliError('not_found', `No entry ${after}`)
         const entries = given
           ? await suppressionsOfContact(context.db, { accountId, contact: given }, keyOf(context))
           : await listSuppressions(context.db, accountId, { after, limit })
@@ -171,14 +172,14 @@ function importCommand(suppression: Command, answer: Answerer): void {
     .requiredOption(...ofAccount)
     .requiredOption('--file <path>', `CSV: line 1 is ${csvHeader}, then one line each`)
     .action((options: { account: string; file: string }, command: Command) =>
-      answer(command, async ({ db, print, actor }) => {
+      answer(command, async ({ db, printProgress, actor }) => {
         const accountId = await existingAccount(db, options.account)
         const ids = new Set((await listChannels(db, accountId)).map(({ channelId }) => channelId))
         const file = { path: options.file, isChannel: (id: string) => ids.has(id) }
         const total = await checkFile(file)
         const { json } = command.optsWithGlobals<{ json?: boolean }>()
         const showProgress = (read: number) => {
-          if (!json && read % progressEvery === 0) print(`${read} of ${total} entries`)
+          if (!json && read % progressEvery === 0) printProgress(`${read} of ${total} entries`)
         }
         const imported = await audited(
           db,
@@ -209,7 +210,7 @@ function exportCommand(suppression: Command, answer: Answerer): void {
         async ({ db, print }) => {
           const accountId = await existingAccount(db, options.account)
           const { json } = command.optsWithGlobals<{ json?: boolean }>()
-          if (json) throw new CliError('suppression export prints CSV: leave --json out')
+          if (json) throw new CliError('usage', 'suppression export prints CSV: leave --json out')
           let lines = [`${options.bom ? byteOrderMark : ''}${csvHeader}`]
           for await (const page of allSuppressions(db, accountId)) {
             print(lines.join('\n'))
@@ -236,6 +237,7 @@ async function contactOf(
     channel === null || (await listChannels(db, accountId)).some(({ channelId }) => channelId === channel)
   if (isOwn) return { accountId, contact: given, channelId: channel }
   throw new CliError(
+    'not_found',
     `The account has no channel ${channel}; see them with: outbound channel list --account ${accountId}`,
   )
 }

@@ -36,7 +36,10 @@ export function templateCommands(program: Command, answer: Answerer): void {
           error: describeIssue,
         })
         if (!parsed.success) {
-          throw new CliError(`Fix --definition for ${provider}: ${describeIssues(parsed.error.issues)}`)
+          throw new CliError(
+            'usage',
+            `Fix --definition for ${provider}: ${describeIssues(parsed.error.issues)}`,
+          )
         }
         const definition = parsed.data as object
         await audited(
@@ -63,5 +66,8 @@ export function templateCommands(program: Command, answer: Answerer): void {
 async function providerOf(db: Database, channelId: string): Promise<ProviderName> {
   const provider = canBeRecordId(channelId) ? await findProvider(db, channelId) : undefined
   if (provider) return provider
-  throw new CliError(`No channel ${channelId}; see them with: outbound channel list --account ID`)
+  throw new CliError(
+    'not_found',
+    `No channel ${channelId}; see them with: outbound channel list --account ID`,
+  )
 }

@@ -53,7 +53,8 @@ export function traceCommand(program: Command, answer: Answerer): void {
         },
         () => (trace ? renderTrace(trace, postedBy, follow === true) : renderFound(found)),
       )
-      if (follow && trace && trace.timeline.status !== 'sent') throw new CliError(oneLine(trace.explanation))
+      if (follow && trace && trace.timeline.status !== 'sent')
+        throw new CliError('failed', oneLine(trace.explanation))
     })
 }
 
@@ -76,6 +77,7 @@ async function find(context: CliContext, pasted: string): Promise<Trace | Found>
   const facts = { now: new Date(), retentionDays: context.setting('RETENTION_DAYS') }
   const { requestId, why, next } = explainNothing(pasted, lookedUp, facts)
   throw new CliError(
+    'not_found',
     [`${requestId ?? pasted}: ${why}`, ...next, inVainWords(looked)].filter(Boolean).join(' '),
   )
 }

@@ -296,11 +296,11 @@ describe('outbound trace takes the same', () => {
     ['a number in a sentence', 'No send found.', () => `my code for ${newContact()} didn't arrive`],
     ['a local number', '0151 12345678 has no country code.', () => 'it is 0151 12345678'],
     ['a sentence', 'The text contains no requestId.', () => 'nothing came'],
-  ])('%s that leads to nothing exits with 1, in the words of the box', async (_what, words, written) => {
+  ])('%s that leads to nothing exits with 3, in the words of the box', async (_what, words, written) => {
     const text = written()
     const { status, stderr } = await runCli(service, 'trace', text)
     const page = await paste(text)
-    expect(status).toBe(1)
+    expect(status).toBe(3)
     const [inVain = ''] = /Looked for in vain: .*?\.(?= |$)/.exec(stderr.trim()) ?? []
     expect(inVain).not.toBe('')
     for (const part of [words, inVain]) {

@@ -340,7 +340,7 @@ test('what changes nothing leaves no row: a trial, an unknown id, an entry that 
     ['replay', unknown],
     ['cancel', unknown],
   ])
-    expect((await run('--as', 'nobody', ...args)).status).toBe(1)
+    expect((await run('--as', 'nobody', ...args)).status).toBe(3)
   expect(await rowsBy('nobody')).toEqual([])
   expect(await rowsBy('once')).toHaveLength(1)
 })
@@ -349,7 +349,7 @@ test('without --as it is the user of the system; a name of several lines is refu
   const { channelId } = await done('channel', 'hold', await channel())
   expect((await rows())[0]).toMatchObject({ by: userInfo().username, target: channelId })
   const refused = await run('--as', 'ann\nbob', 'channel', 'resume', channelId)
-  expect(refused).toMatchObject({ status: 1, stdout: '' })
+  expect(refused).toMatchObject({ status: 2, stdout: '' })
   expect(refused.stderr).toContain('--as')
 })
 

@@ -96,7 +96,7 @@ test.concurrent('its waiting sends fail with a reason, and it is answered as abs
     ['replay', '--channel', channelId, '--status', 'failed'],
   ])
     expect(await runCli(service, ...command)).toMatchObject({
-      status: 1,
+      status: 3,
       stderr: `No channel ${channelId}; see them with: outbound channel list --account ID\n`,
     })
 })
@@ -154,7 +154,7 @@ test('it is refused while a send is being sent, changes nothing then, and goes t
   const waiting = await accept(service, account, textBody())
 
   expect(await remove(channelId)).toEqual({
-    status: 1,
+    status: 4,
     stdout: '',
     stderr: `1 of its sends is being sent: run outbound channel hold ${channelId}, and delete the channel when they have ended\n`,
   })
@@ -253,5 +253,5 @@ test('the support page and the command line explain its sends, and refuse to rep
 })
 
 test('an unknown channel is reported as such', async () => {
-  expect(await remove('nonsense')).toMatchObject({ status: 1, stderr: expect.stringContaining('No channel') })
+  expect(await remove('nonsense')).toMatchObject({ status: 3, stderr: expect.stringContaining('No channel') })
 })

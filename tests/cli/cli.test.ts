@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { exitCodes, type FailureCode } from '../../src/cli/exit-codes.ts'
 import { mintApiKey } from '../../src/core/api-key.ts'
 import { openConfig } from '../../src/core/sealed-config.ts'
 import { post, request, textBody } from '../support/builders.ts'
@@ -109,41 +110,72 @@ test('a revoked key is listed as such', async () => {
 
 const nobody = '01890000-0000-7000-8000-000000000000'
 
-test.each([
-  [['template', 'list', '--channel', nobody], 'No channel'],
-  [['account', 'create'], '--name'],
-  [['account', 'create', '--name', 'x', '--rate-limit', '5'], 'POINTS/SECONDS'],
-  [['account', 'create', '--name', 'x', '--rate-limit', '3/86401'], '86400 seconds'],
-  [['key', 'create', '--account', nobody, '--permission', 'messages:send', '--expires-in', '0d'], 'above 0'],
-  [['account', 'update', nobody, '--rate-limit', '5/60'], 'account create'],
-  [['key', 'create', '--account', nobody, '--permission', 'messages:send'], 'account create'],
-  [['key', 'create', '--account', nobody, '--permission', 'messages:write'], 'messages:send'],
-  [['key', 'revoke', 'x'], 'key list'],
+type Faulty = [args: string[], code: FailureCode, hint: string]
+const faulty: Faulty[] = [
+  [['template', 'list', '--channel', nobody], 'not_found', 'No channel'],
+  [['account', 'create'], 'usage', '--name'],
+  [['account', 'create', '--name', 'x', '--rate-limit', '5'], 'usage', 'POINTS/SECONDS'],
+  [['account', 'create', '--name', 'x', '--rate-limit', '3/86401'], 'usage', '86400 seconds'],
+  [
+    ['key', 'create', '--account', nobody, '--permission', 'messages:send', '--expires-in', '0d'],
+    'usage',
+    'above 0',
+  ],
+  [['account', 'update', nobody, '--rate-limit', '5/60'], 'not_found', 'account create'],
+  [['key', 'create', '--account', nobody, '--permission', 'messages:send'], 'not_found', 'account create'],
+  [['key', 'create', '--account', nobody, '--permission', 'messages:write'], 'usage', 'messages:send'],
+  [['key', 'revoke', 'x'], 'not_found', 'key list'],
   [
     ['channel', 'create', '--account', nobody, '--provider', 'pigeon', '--name', 'x', '--config', '{}'],
+    'usage',
     'sandbox',
   ],
   [
     ['channel', 'create', '--account', nobody, '--provider', 'sandbox', '--name', 'x', '--config', '{'],
+    'usage',
     'JSON',
   ],
-  [['channel', 'update', nobody, '--name', 'x'], 'channel list'],
-  [['conversation', 'list', '--account', nobody, '--contact', 'x'], 'phone number'],
-  [['trace', nobody], 'RETENTION_DAYS'],
-  [['pigeon'], 'pigeon'],
-  [[], '--help'],
-])('a wrong command says what to do in one line and exits with 1: %j', async (args, hint) => {
-  const { status, stdout, stderr } = await cli([...args, '--json'])
-  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-  expect(stderr.trim().split('\n')).toHaveLength(1)
-  expect(stderr).toContain(hint)
+  [['channel', 'update', nobody, '--name', 'x'], 'not_found', 'channel list'],
+  [['conversation', 'list', '--account', nobody, '--contact', 'x'], 'usage', 'phone number'],
+  [['trace', nobody], 'not_found', 'RETENTION_DAYS'],
+  [['pigeon'], 'usage', 'pigeon'],
+  [['account', 'list', '--pigeon'], 'usage', 'pigeon'],
+  [[], 'usage', '--help'],
+]
+
+test.each(faulty)(
+  'a wrong command says what to do in one line, and exits with the code of its kind: %j %s',
+  async (args, code, hint) => {
+    const { status, stdout, stderr } = await cli(args)
+    expect({ status, stdout }).toEqual({ status: exitCodes[code], stdout: '' })
+    expect(stderr).toMatch(/^[^\n]+\n$/)
+    expect(stderr).toContain(hint)
+    const inJson = await cli([...args, '--json'])
+    expect({ ...inJson, stderr: JSON.parse(inJson.stderr) }).toEqual({
+      status,
+      stdout: '',
+      stderr: { error: { code, message: stderr.trim() } },
+    })
+    expect(inJson.stderr).toMatch(/^[^\n]+\n$/)
+  },
+)
+
+test('what a rule or a state forbids is told from what is absent or faulty', async () => {
+  const { accountId } = await ask('account', 'create', '--name', 'Refused')
+  const created = ['--account', accountId, '--provider', 'sandbox', '--name', 'Box', '--config', '{}']
+  const { channelId } = await ask('channel', 'create', ...created)
+  const { status, stdout, stderr } = await cli(['receipts', 'fetch', '--channel', channelId, '--json'])
+  expect({ status, stdout }).toEqual({ status: exitCodes.refused, stdout: '' })
+  expect(JSON.parse(stderr)).toEqual({
+    error: { code: 'refused', message: expect.stringContaining("sandbox can't be asked for receipts") },
+  })
 })
 
 test('a config that is no JSON is not repeated: it may hold credentials', async () => {
   const account = ['--account', nobody, '--provider', 'webhook', '--name', 'x']
   for (const config of [['--config', '{"secret":"SEKRET"'], ['--conf={"secret":"SEKRET"}']]) {
     const { status, stderr } = await cli(['channel', 'create', ...account, ...config])
-    expect(status).toBe(1)
+    expect(status).toBe(exitCodes.usage)
     expect(stderr).not.toContain('SEKRET')
   }
 })
@@ -152,10 +184,12 @@ test.each([[['key', 'revoke']], [['key', 'list', '--account']], [['trace']]])(
   'an API key in place of an id is not repeated: %j',
   async (command) => {
     const { apiKey } = mintApiKey(service.runtime.settings.API_KEY_PEPPER)
-    const { status, stdout, stderr } = await cli([...command, apiKey])
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-    expect(stderr).toContain('omk_…')
-    expect(stderr).not.toContain(apiKey.slice(4))
+    for (const json of [[], ['--json']]) {
+      const { status, stdout, stderr } = await cli([...command, apiKey, ...json])
+      expect({ status, stdout }).toEqual({ status: exitCodes.not_found, stdout: '' })
+      expect(stderr).toContain('omk_…')
+      expect(stderr).not.toContain(apiKey.slice(4))
+    }
   },
 )
 
@@ -207,9 +241,26 @@ test("an smtp config without a name is sealed without one: the previous release 
   })
 })
 
-test('without a database the error says so', async () => {
+test('without a database the error says so, and why', async () => {
   const away = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' }
+  const message = 'PostgreSQL does not answer; check DATABASE_URL and that it runs'
   const { status, stderr } = await cli(['trace', nobody], away)
-  expect(status).toBe(1)
-  expect(stderr).toBe('PostgreSQL does not answer; check DATABASE_URL and that it runs\n')
+  expect({ status, stderr }).toEqual({ status: exitCodes.store_away, stderr: `${message}\n` })
+  const inJson = await cli(['trace', nobody, '--json'], away)
+  expect({ status: inJson.status, ...JSON.parse(inJson.stderr) }).toEqual({
+    status: exitCodes.store_away,
+    error: { code: 'store_away', message, cause: 'unreachable' },
+  })
+})
+
+test('a setting that is missing or wrong is a fault of usage', async () => {
+  const { accountId } = await ask('account', 'create', '--name', 'Without a key')
+  const create = ['channel', 'create', '--account', accountId, '--provider', 'sandbox', '--name', 'x']
+  for (const CREDENTIALS_KEY of ['', 'short']) {
+    const { status, stderr } = await cli([...create, '--config', '{}', '--json'], { CREDENTIALS_KEY })
+    expect(status).toBe(exitCodes.usage)
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: 'usage', message: expect.stringContaining('CREDENTIALS_KEY') },
+    })
+  }
 })

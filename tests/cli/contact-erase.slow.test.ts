@@ -233,7 +233,7 @@ describe('an erased send', () => {
     const requestId = await attemptedSend(service, account, words, textBody(content, phone))
     await erase()
     const { status, stderr } = await runCli(service, 'replay', requestId)
-    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('was erased') })
+    expect({ status, stderr }).toEqual({ status: 4, stderr: expect.stringContaining('was erased') })
     const set = { channelId: account.channelId, status: 'failed', limit: 10, includeRefused: true } as const
     expect(await replaySends(db, set)).toEqual({ replayed: 0, skipped: { expired: 0, refused: 0 } })
     expect(await rowOf(service, requestId)).toMatchObject({ status: 'failed', finishedAt: expect.any(Date) })

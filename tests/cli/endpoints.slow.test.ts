@@ -99,7 +99,7 @@ test('an account has ten at most, also of those created at once', async () => {
   const { status, stderr } = await cli(
     ...['endpoint', 'create', '--account', account.accountId, '--url', 'https://example.com/callbacks'],
   )
-  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('has 10 endpoints') })
+  expect({ status, stderr }).toEqual({ status: 4, stderr: expect.stringContaining('has 10 endpoints') })
 })
 
 test.each([
@@ -112,7 +112,7 @@ test.each([
   ['http://93.184.216.34/x', 'has to be https'],
 ])('of %s', async (url, fault) => {
   const { status, stderr } = await cli('endpoint', 'create', '--account', account.accountId, '--url', url)
-  expect(status).toBe(fault === undefined ? 0 : 1)
+  expect(status).toBe(fault === undefined ? 0 : 2)
   expect(stderr).toContain(fault ?? '')
   expect(stderr).not.toContain('secret@')
 })
@@ -130,7 +130,7 @@ test('events that nobody knows are refused with those that there are', async () 
       'sent',
     ],
   )
-  expect(status).toBe(1)
+  expect(status).toBe(2)
   for (const type of sendChangeTypes) expect(stderr).toContain(type)
 })
 
@@ -172,7 +172,7 @@ test.each(['enable', 'disable', 'delete', 'test', 'rotate-secret'])(
   async (command) => {
     for (const id of ['nothing', '01890000-0000-7000-8000-000000000000']) {
       expect(await cli('endpoint', command, id)).toMatchObject({
-        status: 1,
+        status: 3,
         stderr: expect.stringContaining(`No endpoint ${id}`),
       })
     }
@@ -214,7 +214,7 @@ describe('with a worker', () => {
     const { webhookId: then } = await done('endpoint', 'test', endpoint.endpointId)
     expect(verify(last.secret, then)).not.toThrow()
     for (const secret of [endpoint.secret, rotated.secret]) expect(verify(secret, then)).toThrow()
-    expect((await cli('endpoint', 'rotate-secret', endpoint.endpointId, '--overlap', '8d')).status).toBe(1)
+    expect((await cli('endpoint', 'rotate-secret', endpoint.endpointId, '--overlap', '8d')).status).toBe(2)
     await done('endpoint', 'rotate-secret', endpoint.endpointId, '--overlap', '604800s')
   })
 
@@ -251,17 +251,17 @@ describe('with a worker', () => {
     account = await buildAccount(service)
     const requestId = await accept(service, account, textBody())
     expect(await cli('callback', 'resend', requestId, '--endpoint', other.endpointId)).toMatchObject({
-      status: 1,
+      status: 4,
       stderr: expect.stringContaining(`The endpoint ${other.endpointId} gets no callbacks of this send`),
     })
   })
 })
 
 test.each([
-  [['callback', 'resend'], 'Give one requestId'],
-  [['callback', 'resend', '--since', '1h'], 'Give one requestId'],
-  [['callback', 'resend', 'nothing'], 'No send nothing'],
-  [['callback', 'resend', '--endpoint', 'nothing', '--since', '1h'], 'No endpoint nothing'],
-])('%j is refused', async (args, fault) => {
-  expect(await cli(...args)).toMatchObject({ status: 1, stderr: expect.stringContaining(fault) })
+  [['callback', 'resend'], 2, 'Give one requestId'],
+  [['callback', 'resend', '--since', '1h'], 2, 'Give one requestId'],
+  [['callback', 'resend', 'nothing'], 3, 'No send nothing'],
+  [['callback', 'resend', '--endpoint', 'nothing', '--since', '1h'], 3, 'No endpoint nothing'],
+])('%j is refused', async (args, status, fault) => {
+  expect(await cli(...args)).toMatchObject({ status, stderr: expect.stringContaining(fault) })
 })

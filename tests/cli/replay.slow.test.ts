@@ -241,7 +241,7 @@ describe('a replay', () => {
         async () => isOver || (await db.$client.query(waitingForLocks)).rowCount === 1,
       )
       await client.query('commit')
-      expect(await second).toMatchObject({ status: 1, stderr: expect.stringContaining('has not ended yet') })
+      expect(await second).toMatchObject({ status: 4, stderr: expect.stringContaining('has not ended yet') })
     } finally {
       client.release()
     }

@@ -18,12 +18,14 @@ const suppression = async (...args: string[]) => {
   return JSON.parse(stdout)
 }
 
-const refused = async (...args: string[]) => {
+const refusedWith = async (code: number, ...args: string[]) => {
   const { status, stdout, stderr } = await runCli(service, 'suppression', ...args)
-  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect({ status, stdout }).toEqual({ status: code, stdout: '' })
   expect(stderr.trim().split('\n')).toHaveLength(1)
   return stderr
 }
+const refused = (...args: string[]) => refusedWith(2, ...args)
+const notFound = (...args: string[]) => refusedWith(3, ...args)
 
 const list = async (accountId: string, ...args: string[]) =>
   (await suppression('list', '--account', accountId, ...args)).suppressions
@@ -66,7 +68,7 @@ test('an added contact is listed masked, adding it again returns the same entry,
 
   expect(await suppression('remove', entry.suppressionId, '--account', accountId)).toEqual(entry)
   const byContact = ['--account', accountId, '--contact', '+4915112345678']
-  expect(await refused('remove', ...byContact)).toContain('no such entry')
+  expect(await notFound('remove', ...byContact)).toContain('no such entry')
   expect(await suppression('remove', ...byContact, '--channel', channelId)).toEqual(second)
   expect(await list(accountId)).toEqual([])
 })
@@ -85,11 +87,11 @@ test('an entry whose contact was erased is listed as `erased`, and isn’t expor
 test('what can’t be is refused in one line: an unknown account, a foreign channel, no contact', async () => {
   const [own, foreign] = [await buildAccount(service), await buildAccount(service)]
   const add = (...args: string[]) => refused('add', '--account', own.accountId, ...args)
-  expect(await refused('add', '--account', uuidv7(), '--contact', 'ann@example.com')).toContain('No account')
+  expect(await notFound('add', '--account', uuidv7(), '--contact', 'ann@example.com')).toContain('No account')
   expect(await add('--contact', 'ann@example.com', '--channel', foreign.channelId)).toContain('no channel')
   expect(await add('--contact', 'nobody')).toContain('--contact')
   expect(await add('--contact', 'ann@example.com', '--reason', 'two\nlines')).toContain('--reason')
-  expect(await refused('remove', uuidv7(), '--account', own.accountId)).toContain('no such entry')
+  expect(await notFound('remove', uuidv7(), '--account', own.accountId)).toContain('no such entry')
   expect(await refused('remove', '--account', own.accountId)).toContain('--contact')
 })
 

@@ -23,9 +23,9 @@ async function expectSet(channelId: string, name: string, definition: object) {
   ).toEqual([{ channelId, name }])
 }
 
-async function expectRefusal(result: Awaited<ReturnType<typeof set>>, hint: string) {
+async function expectRefusal(result: Awaited<ReturnType<typeof set>>, hint: string, code = 2) {
   const { status, stdout, stderr } = result
-  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect({ status, stdout }).toEqual({ status: code, stdout: '' })
   expect(stderr.trim().split('\n')).toHaveLength(1)
   expect(stderr).toContain(hint)
 }
@@ -86,7 +86,7 @@ test('a definition that is no object is refused in one line', async () => {
 
 test.each(['01890000-0000-7000-8000-000000000000', 'x', ''])(
   'an unknown channel is refused, and the line says how to find the known: %j',
-  async (id) => expectRefusal(await set(id, 'welcome', { text: 'x' }), 'channel list'),
+  async (id) => expectRefusal(await set(id, 'welcome', { text: 'x' }), 'channel list', 3),
 )
 
 test.each([

@@ -135,9 +135,9 @@ test('of a failed send, trace prints the explanation; with --follow it exits wit
 test.each([
   ['01890000-0000-7000-8000-000000000001', 'more than 90 days ago (RETENTION_DAYS)'],
   ['my message', 'The text contains no requestId.'],
-])('trace %s says in one line why that is no send, and exits with 1', async (pasted, why) => {
+])('trace %s says in one line why that is no send, and exits with 3', async (pasted, why) => {
   const { status, stdout, stderr } = await trace(pasted).ended
-  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect({ status, stdout }).toEqual({ status: 3, stdout: '' })
   expect(stderr).toMatch(/^.+\n$/)
   expect(stderr).toContain(why)
 })

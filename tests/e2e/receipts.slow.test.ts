@@ -272,11 +272,11 @@ describe('receipts fetch', () => {
   })
 
   test.each([
-    ['an absent channel', () => '01890000-0000-7000-8000-000000000000', /^No channel /],
-    ['a provider that can not be asked', () => channels.smtp, /smtp can't be asked for receipts/],
-  ])('of %s fails with one line', async (_, channel, line) => {
+    ['an absent channel', 3, () => '01890000-0000-7000-8000-000000000000', /^No channel /],
+    ['a provider that can not be asked', 4, () => channels.smtp, /smtp can't be asked for receipts/],
+  ])('of %s fails with one line', async (_, code, channel, line) => {
     const { status, stderr } = await fetchReceipts('--channel', channel())
-    expect(status).toBe(1)
+    expect(status).toBe(code)
     expect(stderr).toMatch(line)
   })
 
@@ -304,7 +304,7 @@ describe('receipts fetch', () => {
     await service.runtime.db.insert(sends).values(buildSendRow({ ...owner, channelId }, sent))
     const before = emulators.twilio.calls.length
     const { status, stderr } = await runCliWith(service, {}, 'receipts', 'fetch', '--channel', channelId)
-    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('is not public') })
+    expect({ status, stderr }).toEqual({ status: 4, stderr: expect.stringContaining('is not public') })
     expect(emulators.twilio.calls).toHaveLength(before)
   })
 })

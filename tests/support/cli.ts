@@ -8,7 +8,10 @@ export interface CliResult {
   stderr: string
 }
 
-/** Runs the operator's command line with --json, in this process; what its own process adds is in tests/system/processes/cli.test.ts. */
+/**
+ * Runs the operator's command line with --json, in this process; what its own process adds is in tests/system/processes/cli.test.ts. Of a
+ * failure, stderr is the message.
+ */
 export function runCli(service: Pick<TestService, 'stores'>, ...args: string[]): Promise<CliResult> {
   return runCliWith(service, {}, ...args)
 }
@@ -19,7 +22,7 @@ export function runCliWith(
   settings: Record<string, string>,
   ...args: string[]
 ): Promise<CliResult> {
-  return startCli(service, settings, ...args, '--json').ended
+  return inWords(startCli(service, settings, ...args, '--json'))
 }
 
 /** The same with what is given on stdin. */
@@ -37,7 +40,13 @@ export function runCliGiven(
   given: Given,
   ...args: string[]
 ): Promise<CliResult> {
-  return start(service, given, ...args, '--json').ended
+  return inWords(start(service, given, ...args, '--json'))
+}
+
+async function inWords({ ended }: RunningCli): Promise<CliResult> {
+  const result = await ended
+  if (result.status === 0) return result
+  return { ...result, stderr: `${JSON.parse(result.stderr).error.message}\n` }
 }
 
 /** A command under way, whose output can be read meanwhile. */

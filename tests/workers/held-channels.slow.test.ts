@@ -279,7 +279,7 @@ test('channel hold makes the sends of a channel wait, and channel resume lets th
 test.each(['hold', 'resume'])('channel %s of no channel says where to find them', async (what) => {
   for (const id of ['01890000-0000-7000-8000-000000000000', 'x']) {
     const failure = await runCli(service, 'channel', what, id)
-    expect(failure).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('channel list') })
+    expect(failure).toMatchObject({ status: 3, stdout: '', stderr: expect.stringContaining('channel list') })
     expect(failure.stderr.trim().split('\n')).toHaveLength(1)
   }
 })

@@ -133,7 +133,7 @@ test('a deleted send is answered as one that never existed', async () => {
   expect({ ...answer.body, requestId: '' }).toEqual({ ...absent.body, requestId: '' })
   for (const command of ['trace', 'replay']) {
     const { status, stdout, stderr } = await runCli(service, command, gone)
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect({ status, stdout }).toEqual({ status: 3, stdout: '' })
     expect(stderr).toMatch(/^[^\n]*No send [^\n]*\n$/)
     expect(stderr).toContain(gone)
   }

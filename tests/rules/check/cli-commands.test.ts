@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { examples } from '../../../src/cli/examples.ts'
+import { exitCodes } from '../../../src/cli/exit-codes.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import { verbs } from '../../../src/cli/verbs.ts'
 
@@ -66,8 +67,18 @@ test('docs/reference/cli.md has no unknown command or option', () => {
   const options = new Set(commands.flatMap(({ command }) => command.options.map(({ long }) => long)))
   const named = [...page.matchAll(/(?<![\w-])--[a-z]+(?:-[a-z]+)*/g)].map(([option]) => option)
   expect(
-    named.filter((option) => !options.has(option) && !['--json', '--as', '--help', '--version'].includes(option)),
+    named.filter(
+      (option) => !options.has(option) && !['--json', '--as', '--help', '--version'].includes(option),
+    ),
   ).toEqual([])
+})
+
+test('docs/reference/cli.md has each exit code once, with its name, and no other', () => {
+  const rows = [...page.matchAll(/^\| (\d+) \| `([a-z_]+)` \| \w/gm)].map(([, code, name]) => [
+    name,
+    Number(code),
+  ])
+  expect(rows).toEqual(Object.entries(exitCodes))
 })
 
 /** What a command prints that needs no database. */

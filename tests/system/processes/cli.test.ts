@@ -34,9 +34,9 @@ test('a command prints one JSON object, nothing else, and exits with 0', async (
   expect(JSON.parse(stdout)).toEqual({ accountId: expect.any(String) })
 })
 
-test('a faulty command prints one line on stderr and exits with 1; --help exits with 0', async () => {
+test('a faulty command prints one line on stderr and exits with its code; --help exits with 0', async () => {
   const [faulty, help] = await Promise.all([startCli('key', 'revoke', 'x').ended, startCli('--help').ended])
-  expect(faulty).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(/^.*key list.*\n$/) })
+  expect(faulty).toEqual({ status: 3, stdout: '', stderr: expect.stringMatching(/^.*key list.*\n$/) })
   expect(help).toEqual({ status: 0, stdout: expect.stringContaining('channel'), stderr: '' })
 })
 
@@ -49,7 +49,7 @@ test("a person's password is read from stdin, and printed nowhere", async () => 
   const none = startCli('admin-user', 'set-password', '--name', 'ann')
   none.stdin.end()
   const issue = expect.stringMatching(/^The password is too short: use at least 12 characters.*\n$/)
-  expect(await none.ended).toEqual({ status: 1, stdout: '', stderr: issue })
+  expect(await none.ended).toEqual({ status: 2, stdout: '', stderr: issue })
 })
 
 test('the bin of package.json is a program of the build, and runs by itself', async () => {
