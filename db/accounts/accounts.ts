@@ -1,5 +1,6 @@
-import { asc, eq } from 'drizzle-orm'
+import { asc, eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
+import { nameKey } from '../../src/core/person.ts'
 import type { Database, Transaction } from '../client.ts'
 import { accounts } from '../schema.ts'
 
@@ -18,6 +19,24 @@ export async function createAccount(
   return id
 }
 
+/**
+ * Creates an account, unless another one has its name, in whatever case. Accounts of earlier releases may share a name.
+ *
+ * @returns the id of the other one, if there is one.
+ */
+export async function createAccountByName(
+  transaction: Transaction,
+  name: string,
+  limit?: RateLimit,
+): Promise<{ created: string } | { existing: string }> {
+  // Creations wait for each other, also those of another release.
+  await transaction.execute(sql`lock table ${accounts} in share row exclusive mode`)
+  const all = await listAccounts(transaction)
+  // Not in PostgreSQL, whose `lower` depends on the database's locale.
+  const same = all.find((account) => nameKey(account.name.trim()) === nameKey(name.trim()))
+  return same ? { existing: same.accountId } : { created: await createAccount(transaction, name, limit) }
+}
+
 export async function updateRateLimit(
   db: Database | Transaction,
   id: string,
@@ -27,7 +46,7 @@ export async function updateRateLimit(
 }
 
 /** All accounts, oldest first. */
-export function listAccounts(db: Database) {
+export function listAccounts(db: Database | Transaction) {
   return db
     .select({
       accountId: accounts.id,

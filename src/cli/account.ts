@@ -1,7 +1,12 @@
 import type { Command } from 'commander'
-import { createAccount, listAccounts, type RateLimit, updateRateLimit } from '../../db/accounts/accounts.ts'
+import {
+  createAccountByName,
+  listAccounts,
+  type RateLimit,
+  updateRateLimit,
+} from '../../db/accounts/accounts.ts'
 import { audited } from '../../db/audit/record.ts'
-import type { Answerer } from './answer.ts'
+import { type Answerer, CliError } from './answer.ts'
 import { existingAccount, rateLimit } from './arguments.ts'
 import { name } from './name.ts'
 
@@ -13,13 +18,25 @@ export function accountCommands(program: Command, answer: Answerer): void {
     .requiredOption('--name <name>', 'a name to recognise it by', name)
     .option('--rate-limit <points/seconds>', "the account's rate limit, instead of the service's", rateLimit)
     .action((options: { name: string; rateLimit?: RateLimit }, command: Command) =>
-      answer(command, async ({ db, actor }) => ({
-        accountId: await audited(
+      answer(command, async ({ db, actor }) => {
+        const { name, rateLimit } = options
+        const creation = await audited(
           db,
-          (transaction) => createAccount(transaction, options.name, options.rateLimit),
-          (target) => ({ ...actor, action: 'account.create', target, details: detailsOf(options) }),
-        ),
-      })),
+          (transaction) => createAccountByName(transaction, name, rateLimit),
+          (creation) =>
+            'created' in creation && {
+              ...actor,
+              action: 'account.create',
+              target: creation.created,
+              details: detailsOf(options),
+            },
+        )
+        if ('created' in creation) return { accountId: creation.created }
+        throw new CliError(
+          'refused',
+          `There is an account named ${name} already, ${creation.existing}: use it, or choose another name`,
+        )
+      }),
     )
 
   account

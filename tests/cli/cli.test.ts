@@ -67,7 +67,7 @@ test('what the CLI sets up can send, be listed and be traced', async () => {
 })
 
 test('account update and channel update change what they name', async () => {
-  const { accountId } = await ask('account', 'create', '--name', 'Acme')
+  const { accountId } = await ask('account', 'create', '--name', 'Updated')
   const created = ['--account', accountId, '--provider', 'sandbox', '--name', 'Box', '--config', '{}']
   const { channelId } = await ask('channel', 'create', ...created)
   expect(await ask('account', 'update', accountId, '--rate-limit', '7/3')).toEqual({ accountId })
@@ -100,7 +100,7 @@ test('account list and template list show what was made, without the configs of 
 })
 
 test('a revoked key is listed as such', async () => {
-  const { accountId } = await ask('account', 'create', '--name', 'Acme')
+  const { accountId } = await ask('account', 'create', '--name', 'Revoked')
   const { keyId } = await ask('key', 'create', '--account', accountId, '--permission', 'messages:send')
   expect(await ask('key', 'revoke', keyId)).toEqual({ keyId })
   expect((await ask('key', 'list', '--account', accountId)).keys).toMatchObject([
@@ -194,7 +194,7 @@ test.each([[['key', 'revoke']], [['key', 'list', '--account']], [['trace']]])(
 )
 
 test('a config that the provider refuses is named by its field', async () => {
-  const { accountId } = await ask('account', 'create', '--name', 'Acme')
+  const { accountId } = await ask('account', 'create', '--name', 'Refused config')
   const args = ['--account', accountId, '--provider', 'sandbox', '--name', 'x', '--config', '{"url":"x"}']
   expect((await cli(['channel', 'create', ...args])).stderr).toContain('url: unknown field')
 })
@@ -208,7 +208,7 @@ async function sealedConfigOf(channelId: string): Promise<string> {
 }
 
 test("a webhook's secret is changed without a gap, and is shown nowhere", async () => {
-  const { accountId } = await ask('account', 'create', '--name', 'Acme')
+  const { accountId } = await ask('account', 'create', '--name', 'Webhook')
   const [old, next] = ['old', 'next'].map((text) => `whsec_${Buffer.alloc(32, text).toString('base64')}`)
   const configOf = (secret: unknown) => JSON.stringify({ url: 'https://example.com/messages', secret })
   const created = ['--account', accountId, '--provider', 'webhook', '--name', 'Ours']
@@ -228,7 +228,7 @@ test("a webhook's secret is changed without a gap, and is shown nowhere", async 
 })
 
 test("an smtp config without a name is sealed without one: the previous release doesn't know the field", async () => {
-  const { accountId } = await ask('account', 'create', '--name', 'Acme')
+  const { accountId } = await ask('account', 'create', '--name', 'Mail')
   const config = { host: 'mx.example.com', from: 'Ann <ann@example.com>' }
   const created = ['--account', accountId, '--provider', 'smtp', '--name', 'Mail']
   const { channelId } = await ask('channel', 'create', ...created, '--config', JSON.stringify(config))

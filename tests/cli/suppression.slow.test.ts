@@ -86,9 +86,11 @@ test('an entry whose contact was erased is listed as `erased`, and isn’t expor
 
 test('what can’t be is refused in one line: an unknown account, a foreign channel, no contact', async () => {
   const [own, foreign] = [await buildAccount(service), await buildAccount(service)]
-  const add = (...args: string[]) => refused('add', '--account', own.accountId, ...args)
+  const toOwn = ['add', '--account', own.accountId]
+  const add = (...args: string[]) => refused(...toOwn, ...args)
   expect(await notFound('add', '--account', uuidv7(), '--contact', 'ann@example.com')).toContain('No account')
-  expect(await add('--contact', 'ann@example.com', '--channel', foreign.channelId)).toContain('no channel')
+  const toForeign = [...toOwn, '--contact', 'ann@example.com', '--channel', foreign.channelId]
+  expect(await notFound(...toForeign)).toContain('no channel')
   expect(await add('--contact', 'nobody')).toContain('--contact')
   expect(await add('--contact', 'ann@example.com', '--reason', 'two\nlines')).toContain('--reason')
   expect(await notFound('remove', uuidv7(), '--account', own.accountId)).toContain('no such entry')
