@@ -28,18 +28,19 @@ export interface ServiceOptions {
   environment: Record<string, string>
   reaper: Reaper
   onLine?: (line: string) => void
+  /** Folder of the build to run, in place of that of `SERVICE_BUILD`. */
+  build?: string | undefined
 }
 
 /** What Node.js has to be given to run it. */
-export function argumentsOf(entry: string): string[] {
-  const { SERVICE_BUILD } = process.env
-  if (SERVICE_BUILD === undefined) return ['--import', 'tsx', entry]
-  return [join(SERVICE_BUILD, entry.replace(/ts$/, 'js'))]
+export function argumentsOf(entry: string, build = process.env.SERVICE_BUILD): string[] {
+  if (build === undefined) return ['--import', 'tsx', entry]
+  return [join(build, entry.replace(/ts$/, 'js'))]
 }
 
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
   const { entry, reaper } = options
-  const child = spawn(process.execPath, argumentsOf(entry), {
+  const child = spawn(process.execPath, argumentsOf(entry, options.build), {
     cwd: projectRoot,
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -27,6 +27,8 @@ export interface LoadOptions {
   isWithoutKeys?: boolean
   /** When each is to be sent, by its index; undefined for now. */
   sendAt?: (index: number) => Date | undefined
+  /** The contact of each, by its index; undefined for one of its own. */
+  contact?: (index: number) => string | undefined
 }
 
 const giveUpAfterMs = 60_000
@@ -65,12 +67,13 @@ export async function load(phase: Phase, options: LoadOptions): Promise<void> {
 }
 
 function nextClient(phase: Phase, options: LoadOptions, index: number): Promise<void> {
-  const { through = 'balancer', triesAgain = true, channelIds = [], isWithoutKeys = false, sendAt } = options
+  const { through = 'balancer', triesAgain = true, channelIds = [], isWithoutKeys = false } = options
   const isKeyed = !isWithoutKeys || index % 2 === 0
   const send = phase.newSend({
     channelId: channelIds[index % channelIds.length],
     isKeyed,
-    sendAt: sendAt?.(index),
+    sendAt: options.sendAt?.(index),
+    contact: options.contact?.(index),
   })
   return triesAgain && isKeyed ? askUntilAnswered(phase, send, through) : ask(phase, send, through)
 }
@@ -146,7 +149,7 @@ async function post(
     },
     body: JSON.stringify({
       channelId,
-      contact: { value: contact },
+      contact: { value: contact, type: contact.includes('@') ? 'email' : 'phone' },
       message: { type: 'text', text: { value: 'Hello' } },
       ...(sendAt && { sendAt }),
     }),

@@ -33,6 +33,8 @@ export interface Fleet {
   replaceOldest(role: Role): Promise<{ ended: Promise<number | null> }>
   /** Restarts all processes, or those of the given roles, with these settings changed. */
   restartWith(changes: Record<string, string>, only?: readonly Role[]): Promise<void>
+  /** The folder of the build that processes are started from now on; undefined for this build. */
+  startFrom(build: string | undefined): void
   /** Processes that ended without being stopped or killed. */
   crashes: string[]
   stop(): Promise<void>
@@ -43,6 +45,7 @@ interface FleetOptions {
   reaper: Reaper
   size: Record<Role, number>
   onLine?: ((line: string) => void) | undefined
+  build?: string | undefined
 }
 
 const entries = {
@@ -108,6 +111,9 @@ export async function startFleet({ size, ...options }: FleetOptions): Promise<Fl
       const before = only.flatMap(of)
       await startAll(only)
       await Promise.all(before.map(retire))
+    },
+    startFrom(build) {
+      options.build = build
     },
     stop,
   }

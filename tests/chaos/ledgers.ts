@@ -55,8 +55,8 @@ export interface Comparison {
 }
 
 /**
- * Compares the answers to clients, the provider's calls and the database. Every send has its own contact, which connects a
- * client's key to its rows.
+ * Compares the answers to clients, the provider's calls and the database. A contact connects its clients' keys to its rows:
+ * mostly one of each.
  *
  * - acknowledged: a client got its requestId with a 202.
  * - lost: acknowledged, but not in the database; or recorded, but unfinished, or `sent` although no call was accepted, or
@@ -85,7 +85,7 @@ export function compareLedgers(ledgers: Ledgers): Comparison {
     ],
     doubled: [
       ...clients.flatMap(acceptedTwice),
-      ...twiceRecorded(rows),
+      ...twiceRecorded(ledgers),
       ...rows.flatMap((row) => repeatOf(row, effectsOf(callsOf, row))),
     ],
     contradicted: contradictions(ledgers),
@@ -128,9 +128,13 @@ function acceptedTwice({ key, requestIds }: ClientLedgerEntry): Discrepancy[] {
   return others.map((requestId) => ({ requestId, what: `accepted for key ${key}, as was ${first}` }))
 }
 
-function twiceRecorded(rows: readonly SendRow[]): Discrepancy[] {
-  return [...groupBy(rows, ({ contact }) => contact).values()].flatMap(([first, ...others]) =>
-    others.map(({ requestId }) => ({ requestId, what: `recorded for one key, as was ${first?.requestId}` })),
+/** Clients that share a contact have a send each. */
+function twiceRecorded({ clients, rows }: Pick<Ledgers, 'clients' | 'rows'>): Discrepancy[] {
+  const clientsOf = groupBy(clients, ({ contact }) => contact)
+  return [...groupBy(rows, ({ contact }) => contact)].flatMap(([contact, sends]) =>
+    sends
+      .slice(clientsOf.get(contact)?.length ?? 1)
+      .map(({ requestId }) => ({ requestId, what: `recorded for one key, as was ${sends[0]?.requestId}` })),
   )
 }
 

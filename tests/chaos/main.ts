@@ -1,8 +1,12 @@
 import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import buildService from '../support/build.ts'
 import { faultsOn } from './faults/index.ts'
+import { upgradeFrom } from './faults/upgrade.ts'
+import { buildOf } from './former-build.ts'
 import { report } from './report.ts'
 import { runChaos } from './run.ts'
 import { scaleOf, short } from './scale.ts'
@@ -16,6 +20,7 @@ const options = {
   logs: { type: 'string' },
   short: { type: 'boolean', default: false },
   cluster: { type: 'boolean', default: false },
+  'upgrade-from': { type: 'string' },
 } as const
 
 class UsageError extends Error {}
@@ -33,11 +38,13 @@ async function main(): Promise<number> {
   const seed = wholeNumber('seed', values.seed ?? String(randomInt(1_000_000)))
   const sends = wholeNumber('sends', values.sends)
   const store: StoreKind = values.cluster ? 'cluster' : 'redis'
-  const chosen = chooseFaults(store, values.faults)
+  const former = values['upgrade-from'] === undefined ? undefined : checkoutOf(values['upgrade-from'])
+  const chosen = former === undefined ? chooseFaults(store, values.faults) : [upgradeFrom(former)]
   const only = values.faults === undefined ? '' : ` --faults ${values.faults}`
+  const from = former === undefined ? '' : ` --upgrade-from ${former}`
   const form = `${values.cluster ? ' --cluster' : ''}${values.short ? ' --short' : ''}`
   console.log(
-    `seed ${seed}, ${sends} sends; again with: npm run chaos --${form} --seed ${seed} --sends ${sends}${only}\n`,
+    `seed ${seed}, ${sends} sends; again with: npm run chaos --${form} --seed ${seed} --sends ${sends}${only}${from}\n`,
   )
 
   await buildService()
@@ -50,6 +57,7 @@ async function main(): Promise<number> {
     store,
     faults: chosen,
     logFile: values.logs,
+    former,
     print: (progress) => console.error(`${new Date().toISOString().slice(11, 19)} ${progress}`),
     signal: interruption(),
   })
@@ -80,6 +88,14 @@ function chooseFaults(store: StoreKind, names: string | undefined) {
       throw new UsageError(`No fault is called ${name}. There are ${known.join(', ')}.`)
   }
   return faults.filter(({ name }) => names.split(',').includes(name))
+}
+
+function checkoutOf(folder: string): string {
+  if (!existsSync(buildOf(folder)))
+    throw new UsageError(
+      `${folder} has no build. In a checkout of the earlier release, run: npm ci && npm run build`,
+    )
+  return resolve(folder)
 }
 
 function interruption(): AbortSignal {

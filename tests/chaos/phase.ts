@@ -59,6 +59,8 @@ export interface AtKill {
 }
 
 interface NewSend {
+  /** By default one that no other send has. */
+  contact?: string | undefined
   channelId?: string | undefined
   isKeyed?: boolean
   sendAt?: Date | undefined
@@ -85,9 +87,9 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
   const clients: ClientSend[] = []
   const newContact = contactsFrom(random)
   const channelId = await openChannel('hold')
-  const newSend = ({ channelId: to = channelId, isKeyed = true, sendAt }: NewSend = {}) => {
+  const newSend = ({ channelId: to = channelId, contact = newContact(), ...more }: NewSend = {}) => {
     const key = `${name}-${clients.length + 1}`
-    const send: ClientSend = { channelId: to, key, contact: newContact(), isKeyed, sendAt, answers: [] }
+    const send: ClientSend = { channelId: to, key, contact, isKeyed: true, ...more, answers: [] }
     clients.push(send)
     return send
   }

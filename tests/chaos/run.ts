@@ -34,6 +34,7 @@ export interface RunOptions {
   store: StoreKind
   providerTimeoutSeconds: number
   logFile?: string | undefined
+  former?: string | undefined
   print: (progress: string) => void
   /** Aborts the run. */
   signal?: AbortSignal

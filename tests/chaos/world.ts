@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { v7 as uuidv7 } from 'uuid'
 import { createChannel } from '../../db/accounts/channels.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
+import { migrateDatabase } from '../../db/migrate.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import { type Reaper, startReaper } from '../../src/dev/embedded/index.ts'
@@ -11,6 +12,7 @@ import { type MovableClocks, movableClocks } from '../support/moved-clock.ts'
 import { startClusterServers } from '../support/redis-cluster.ts'
 import { testSecrets } from '../support/service.ts'
 import { type Fleet, startFleet } from './fleet.ts'
+import { buildOf, formerSeed, migrateWith } from './former-build.ts'
 import { type RecordingProvider, startProvider } from './provider.ts'
 
 /** All participants: real processes and stores, and a recording provider. */
@@ -43,6 +45,8 @@ export interface WorldOptions {
   store: StoreKind
   /** File for the logs of all processes. */
   logFile?: string | undefined
+  /** The folder of an earlier build's checkout, which the database and the processes begin with. */
+  former?: string | undefined
 }
 
 const retryDelaysSeconds = [1, 1, 1, 1, 1, 1, 1]
@@ -69,7 +73,10 @@ export async function startWorld(options: WorldOptions): Promise<World> {
 
 /** @param stops gets a function that stops each part, as soon as the part is started. */
 async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => unknown)[]) {
-  const servers = await startBreakableServers(reaper)
+  const servers = await startBreakableServers(
+    reaper,
+    options.former === undefined ? migrateDatabase : migrateWith(options.former),
+  )
   stops.push(() => stopServers(servers))
   const cluster =
     options.store === 'cluster' ? await startClusterServers(reaper, { withReplicas: false }) : undefined
@@ -86,13 +93,15 @@ async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => un
     onConnectionLost: () => {},
   })
   stops.push(() => db.$client.end())
-  const { accountId, apiKey } = await seedDemoAccount(environment)
+  const seed = options.former === undefined ? seedDemoAccount : await formerSeed(options.former)
+  const { accountId, apiKey } = await seed(environment)
   const onLine = options.logFile === undefined ? undefined : lineWriter(options.logFile)
   const fleet = await startFleet({
     environment: { ...environment, ...clocks.environment },
     reaper,
     size,
     onLine,
+    build: options.former && buildOf(options.former),
   })
   stops.push(fleet.stop)
 

@@ -38,7 +38,11 @@ export interface BreakableServers {
   stop(): Promise<void>
 }
 
-export async function startBreakableServers(reaper: Reaper): Promise<BreakableServers> {
+/** @param migrate by default with this build's migrations. */
+export async function startBreakableServers(
+  reaper: Reaper,
+  migrate: (databaseUrl: string) => Promise<unknown> = migrateDatabase,
+): Promise<BreakableServers> {
   const folder = await dataFolder(`breakable-${uuidv7()}`)
   const common = { reaper, folderToRemove: folder }
   const start = {
@@ -46,7 +50,7 @@ export async function startBreakableServers(reaper: Reaper): Promise<BreakableSe
     redis: (port?: number) => startRedis({ ...common, folder: join(folder, 'redis'), ...at(port) }),
   }
   let [postgres, redis] = await Promise.all([start.postgres(), start.redis()])
-  await migrateDatabase(postgres.url)
+  await migrate(postgres.url)
   const { url: databaseUrl } = postgres
   const { url: redisUrl } = redis
   const askRedis = async (ask: (client: Redis) => Promise<unknown>) => {

@@ -24,10 +24,7 @@ export const callbacks: Fault = {
   times: ({ workerKills }) => workerKills + 2,
   async strike(phase, { workerKills }) {
     const { random, world } = phase
-    const receiver = await openCallbackReceiver(phase)
-    const deliveries = openDeliveries(phase)
     phase.provider.behave('slow', 0, 100)
-    phase.provider.onCall = ({ requestId }) => deliveries.report(requestId)
     const strikes = async () => {
       for (let kill = 0; kill < workerKills; kill++) {
         await sleep(killEveryMs)
@@ -44,28 +41,40 @@ export const callbacks: Fault = {
       phase.faultsOver.push(Date.now())
     }
     const seconds = (workerKills * killEveryMs) / 1000 + 10
-    await load(phase, { count: phase.sends, seconds, during: strikes(), through: 'apis' })
-    await settle(phase)
-    await deliveries.drained()
-    const waiting = await untilTold(phase, receiver)
-    ledgers.set(phase, { receiver, sends: await readSends(phase), waiting })
-    await receiver.stop()
-    const repeats =
-      receiver.received.length - new Set(receiver.received.map(({ webhookId }) => webhookId)).size
-    phase.notes.push(`${receiver.received.length} callbacks, ${repeats} of them repeats`)
+    await calledBack(phase, () =>
+      load(phase, { count: phase.sends, seconds, during: strikes(), through: 'apis' }),
+    )
   },
   mayFail: () => false,
-  reach(phase) {
-    const { receiver, sends, waiting } = ledgers.get(phase) ?? {}
-    if (!receiver || !sends) return ['it broke off']
-    return [
-      ...receiver.faults,
-      ...violation(Boolean(waiting), `${waiting} callbacks were not told, and none for a minute`),
-      ...compareCallbacks(receiver.received, sends).map(
-        ({ requestId, what }) => `callbacks of ${requestId}: ${what}`,
-      ),
-    ]
-  },
+  reach: callbackFaults,
+}
+
+/** Does the work while an endpoint gets a callback about each change, and every call is reported as delivered; waits for both. */
+export async function calledBack(phase: Phase, work: () => Promise<void>): Promise<void> {
+  const receiver = await openCallbackReceiver(phase)
+  const deliveries = openDeliveries(phase)
+  phase.provider.onCall = ({ requestId }) => deliveries.report(requestId)
+  await work()
+  await settle(phase)
+  await deliveries.drained()
+  const waiting = await untilTold(phase, receiver)
+  ledgers.set(phase, { receiver, sends: await readSends(phase), waiting })
+  await receiver.stop()
+  const repeats = receiver.received.length - new Set(receiver.received.map(({ webhookId }) => webhookId)).size
+  phase.notes.push(`${receiver.received.length} callbacks, ${repeats} of them repeats`)
+}
+
+/** The violations of callbacks, after `calledBack`. */
+export function callbackFaults(phase: Phase): string[] {
+  const { receiver, sends, waiting } = ledgers.get(phase) ?? {}
+  if (!receiver || !sends) return ['it broke off']
+  return [
+    ...receiver.faults,
+    ...violation(Boolean(waiting), `${waiting} callbacks were not told, and none for a minute`),
+    ...compareCallbacks(receiver.received, sends).map(
+      ({ requestId, what }) => `callbacks of ${requestId}: ${what}`,
+    ),
+  ]
 }
 
 /** Waits until all is told, or nothing more is. @returns how many callbacks wait then. */

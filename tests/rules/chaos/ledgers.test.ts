@@ -40,6 +40,14 @@ test('a send that was accepted, called once and sent is neither lost nor doubled
 
 test.each<[string, Partial<Ledgers>]>([
   ['calls that were refused before the one that counts', { calls: [refused, refused, call] }],
+  [
+    'two clients with one contact, with a send each',
+    {
+      clients: [client, { ...client, key: 'key-2', requestIds: ['send-2'] }],
+      calls: [call, { ...call, requestId: 'send-2' }],
+      rows: [row, { ...row, requestId: 'send-2' }],
+    },
+  ],
   ['a client that got the same requestId again', { clients: [{ ...client, requestIds: ['send-1'] }] }],
   [
     'a send that failed because its provider was not called',

@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import type { seedDemoAccount } from '../../src/dev/seed.ts'
+import { testSecrets } from '../support/service.ts'
+
+/** What `npm run build` made in the checkout of an earlier release. */
+export const buildOf = (checkout: string): string => join(checkout, 'dist')
+
+/** Migrates with the migrations of the earlier release. */
+export const migrateWith =
+  (checkout: string) =>
+  async (databaseUrl: string): Promise<void> => {
+    const env = { ...process.env, ...testSecrets, DATABASE_URL: databaseUrl }
+    await promisify(execFile)(process.execPath, [join(buildOf(checkout), 'src/migrate.js')], { env })
+  }
+
+/** Creates an account as the earlier release does: its tables may lack what this build writes. */
+export async function formerSeed(checkout: string): Promise<typeof seedDemoAccount> {
+  const { href } = pathToFileURL(join(checkout, 'src/dev/seed.ts'))
+  return (await import(href)).seedDemoAccount
+}
