@@ -3,15 +3,21 @@ import type { MediaDescription } from '../../src/core/message.ts'
 import type { Database } from '../client.ts'
 import { media, sends } from '../schema.ts'
 
-/** The media of a send, for a provider that fetches it by a link; undefined if it has none. Without its bytes unless requested. */
+/** What is read at a time of media that a provider fetches: of 16 MiB at once, the process would have several copies. */
+const pieceBytes = 256 * 1024
+
+const pieceFrom = (start: number) =>
+  sql<Buffer>`substring(${media.content} from ${start + 1} for ${pieceBytes})`
+
+/** The media of a send, for a provider that fetches it by a link; undefined if it has none. */
 export async function findMedia(
   db: Database,
   requestId: string,
   withContent: boolean,
-): Promise<{ content: Buffer; sizeBytes: number; description: MediaDescription } | undefined> {
+): Promise<{ firstPiece: Buffer; sizeBytes: number; description: MediaDescription } | undefined> {
   const [row] = await db
     .select({
-      content: withContent ? media.content : sql<Buffer>`''::bytea`,
+      firstPiece: withContent ? pieceFrom(0) : sql<Buffer>`''::bytea`,
       sizeBytes: sql<number>`octet_length(${media.content})`,
       message: sends.message,
     })
@@ -19,5 +25,14 @@ export async function findMedia(
     .innerJoin(sends, eq(sends.requestId, media.requestId))
     .where(eq(media.requestId, requestId))
   if (row?.message.type !== 'media') return undefined
-  return { content: row.content, sizeBytes: row.sizeBytes, description: row.message.media }
+  return { firstPiece: row.firstPiece, sizeBytes: row.sizeBytes, description: row.message.media }
+}
+
+/** A further piece of the content of media; undefined if it was removed. PostgreSQL reads no more than the piece. */
+export async function readPiece(db: Database, requestId: string, start: number): Promise<Buffer | undefined> {
+  const [row] = await db
+    .select({ piece: pieceFrom(start) })
+    .from(media)
+    .where(eq(media.requestId, requestId))
+  return row?.piece
 }

@@ -23,7 +23,7 @@ const closeIdleEveryMs = 50
 /** A client is likely to send another request within this time after its last one, so its connection isn't closed before. */
 const asksAgainWithinMs = 1000
 /** Limit of a request's headers: to read thousands, as 16 KiB hold, takes a millisecond each time. */
-export const maxHeaders = 200
+export const maxHeaders = 100
 /** A load balancer that checks the API does so within the first time, and notices within the second that it is draining. */
 export const balancers = { askWithinMs: 30_000, noticeWithinMs: 4000 }
 

@@ -19,6 +19,8 @@ let isReadEnough = false
 let isTurnPlanned = false
 /** Connections without a request in progress, that aren't read for now. */
 const held = new Set<Socket>()
+/** Those whose turn it is: on hold again before they are read, they would wait for all others once more. */
+let inTurn: readonly Socket[] = []
 
 /**
  * Runs the work after the event loop has served the other connections, and has accepted those that wait for it: it accepts
@@ -57,7 +59,7 @@ export function noteReadAhead(socket: Socket): void {
 
 function hold(socket: Socket): void {
   const isBusy = connections.get(socket)?.exchanges.size !== 0
-  if (isBusy || socket.isPaused() || socket.destroyed) return
+  if (isBusy || inTurn.includes(socket) || socket.isPaused() || socket.destroyed) return
   socket.pause()
   held.add(socket)
 }
@@ -67,13 +69,14 @@ function planTurn(): void {
   inNextTurn(() => {
     readsUntil = performance.now() + readAheadMs
     isReadEnough = false
+    const waiting = [...held]
     // The one that waits longest, and the newest, which is no part of a flood that began before it.
-    for (const next of [held.values().next().value, [...held].at(-1)]) {
-      if (!next) continue
+    inTurn = [...waiting.slice(0, 1), ...waiting.slice(1).slice(-1)]
+    for (const next of inTurn) {
       held.delete(next)
       next.resume()
     }
-    if (held.size > 0) planTurn()
+    if (inTurn.length > 0) planTurn()
     else isTurnPlanned = false
   })
 }

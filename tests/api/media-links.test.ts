@@ -61,19 +61,23 @@ describe.each(['GET', 'HEAD'])('%s', (method) => {
   })
 })
 
-test('HEAD does not load the media', async () => {
-  const path = pathFor(await acceptMedia({}, Buffer.alloc(1_000_000, 'large')))
+test('no more of the media is loaded than is fetched: nothing for HEAD, and not all before it is read', async () => {
+  const path = pathFor(await acceptMedia({}, Buffer.alloc(8_000_000, 'large')))
   const database = await startTcpProxy(service.stores.databaseUrl)
   const stores = { ...service.stores, databaseUrl: database.url }
   const behind = await startTestService({ PUBLIC_BASE_URL: 'https://messages.example.com/' }, stores)
   try {
-    const loadedBy = async (method: string) => {
+    const begin = async (method: string) => {
       const before = database.bytesFromStore()
-      expect((await fetch(behind.url + path, { method })).headers.get('Content-Length')).toBe('1000000')
-      return database.bytesFromStore() - before
+      const response = await fetch(behind.url + path, { method })
+      expect(response.headers.get('Content-Length')).toBe('8000000')
+      return { response, loaded: () => database.bytesFromStore() - before }
     }
-    expect(await loadedBy('HEAD')).toBeLessThan(50_000)
-    expect(await loadedBy('GET')).toBeGreaterThan(1_000_000)
+    expect((await begin('HEAD')).loaded()).toBeLessThan(50_000)
+    const { response, loaded } = await begin('GET')
+    expect(loaded()).toBeLessThan(8_000_000)
+    expect((await response.arrayBuffer()).byteLength).toBe(8_000_000)
+    expect(loaded()).toBeGreaterThan(8_000_000)
   } finally {
     await behind.stop()
     await database.close()

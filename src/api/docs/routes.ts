@@ -23,7 +23,7 @@ const assets = new Map(
   }).map(([name, type]) => [name, staticBody(type, readAsset(new URL(`./${name}`, import.meta.url)))]),
 )
 
-/** The OpenAPI document and the clients' documentation, each made when it is first read. */
+/** The OpenAPI document and the clients' documentation, each page made when it is first read. */
 export function docsRoutes(settings: DocumentSettings) {
   const document = once(() => openApiDocument(settings))
   const json = once(() => staticBody('application/json', JSON.stringify(document())))
@@ -31,7 +31,7 @@ export function docsRoutes(settings: DocumentSettings) {
   const answer = answerStatic((c) => baseUrlOf(c, settings.PUBLIC_BASE_URL))
   return {
     document: answer(json),
-    reference: [onlyFromHere, ...answer(async () => (await pages()).reference)] as const,
+    reference: [onlyFromHere, ...answer(async () => (await pages()).reference())] as const,
     page: [
       onlyFromHere,
       ...answer(async (c) => {
@@ -42,7 +42,7 @@ export function docsRoutes(settings: DocumentSettings) {
         if (name === 'search') return search(c.req.query('q') ?? '')
         const guide = guides.get(name)
         if (!guide) throw routeNotFound()
-        return guide
+        return guide()
       }),
     ] as const,
   }
@@ -56,15 +56,15 @@ function once<Made>(make: () => Made): () => Made {
 async function makePages(document: ReturnType<typeof openApiDocument>) {
   const all = await loadGuides()
   const pages = docsPages(document, all)
-  const find = buildSearch(document, all)
+  const find = once(() => buildSearch(document, all))
   return {
-    reference: staticBody(html, pages.reference()),
-    guides: new Map<string, StaticBody>(
-      all.map((guide) => [guide.name, staticBody(html, pages.guide(guide))]),
+    reference: once(() => staticBody(html, pages.reference())),
+    guides: new Map<string, () => StaticBody>(
+      all.map((guide) => [guide.name, once(() => staticBody(html, pages.guide(guide)))]),
     ),
     search: (query: string) => {
       const asked = query.slice(0, longestQuery)
-      return staticBody(html, pages.search(asked, find(asked)))
+      return staticBody(html, pages.search(asked, find()(asked)))
     },
   }
 }

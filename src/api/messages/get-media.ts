@@ -1,11 +1,12 @@
-import { findMedia } from '../../../db/delivery/media.ts'
+import { findMedia, readPiece } from '../../../db/delivery/media.ts'
 import { withCommonName } from '../../core/media-content.ts'
 import { readMediaToken } from '../../core/media-link.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
+import { Deadline } from '../../platform/deadline.ts'
 import { Semaphore } from '../../platform/semaphore.ts'
 import { credentialsKeys } from '../../platform/settings.ts'
 import type { Needs } from '../../runtime.ts'
-import { factory } from '../context.ts'
+import { answerWithinMs, factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 export const mediaNotFound = () => new ApiError(404, 'No such media, or its link has expired.')
@@ -17,24 +18,44 @@ export function getMedia({
   settings,
 }: Needs<'db' | 'clock', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>) {
   const keys = credentialsKeys(settings)
-  // To read content of 16 MiB takes the process tens of milliseconds, and several times its memory.
+  // So that links, which need no key, use no more than one connection of the pool.
   const oneAtATime = new Semaphore({ units: 1, unitsOfOwner: 1 })
-  const readContent = async (requestId: string, leftMs: number) => {
+  const inTurn = async <Read>(leftMs: number, read: () => Promise<Read>) => {
     const release = await oneAtATime.acquire({ units: 1, owner: '' }, leftMs)
-    return await findMedia(db, requestId, true).finally(() => release())
+    return await read().finally(() => release())
+  }
+  /** Read no faster than the client reads. An error ends the connection. */
+  const contentOf = (requestId: string, firstPiece: Buffer, sizeBytes: number) => {
+    let start = 0
+    return new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          const deadline = new Deadline(answerWithinMs)
+          const read = () => inTurn(deadline.leftMs, () => readPiece(db, requestId, start))
+          const piece = start === 0 ? firstPiece : await deadline.spend(read())
+          if (!piece?.length) throw new Error('the media was removed while it was fetched')
+          controller.enqueue(piece)
+          start += piece.length
+          if (start === sizeBytes) controller.close()
+        },
+      },
+      { highWaterMark: 0 },
+    )
   }
   return factory.createHandlers(async (c) => {
     const token = c.req.param('token') ?? ''
     const requestId = readMediaToken(token, keys, new Date(clock.nowMs()))
     const { deadline } = c.var
-    const find = (id: string) =>
-      c.req.method === 'HEAD' ? findMedia(db, id, false) : readContent(id, deadline.leftMs)
+    const isHead = c.req.method === 'HEAD'
+    const find = (id: string) => inTurn(deadline.leftMs, () => findMedia(db, id, !isHead))
     const media =
       requestId !== undefined && canBeRecordId(requestId) ? await deadline.spend(find(requestId)) : undefined
-    if (!media) throw mediaNotFound()
-    const { content, sizeBytes, description } = media
+    if (!media || requestId === undefined) throw mediaNotFound()
+    const { firstPiece, sizeBytes, description } = media
+    const isWhole = isHead || firstPiece.length === sizeBytes
+    const body = isWhole ? firstPiece : contentOf(requestId, firstPiece, sizeBytes)
     const { mimetype = 'application/octet-stream', filename } = description
-    return c.body(content as Buffer<ArrayBuffer>, 200, {
+    return c.body(body as Buffer<ArrayBuffer> | ReadableStream<Uint8Array>, 200, {
       ...c.get('headers'),
       'Content-Length': String(sizeBytes),
       // Providers refuse unregistered names of types, such as image/jpg.
