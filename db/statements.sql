@@ -4422,19 +4422,16 @@ select seq from written;
 -- $11: ended by this time
 -- $12: whether expired ones are included
 -- $13: whether refused ones are included
--- $14: after this seq
--- $15: up to this seq
--- $16: how many to replay
--- $17: how many of the set were replayed before
+-- $14: the key of the hashes of erased contacts
+-- $15: after this seq
+-- $16: up to this seq
+-- $17: how many to replay
+-- $18: how many of the set were replayed before
 with
 -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
   select s.request_id, s.seq,
-         ((s.status = any($3) and s.failure is not null
-            and s.failure <> 'canceled after an attempt that may have got through'
-            and (s.message->'media'->>'sizeBytes' is null
-                 or exists (select from media m where m.request_id = s.request_id))
-            and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+         (s.status = any($3) and s.failure is not null
          and ($2::uuid is null or coalesce(s.former_channels[1], s.channel_id) = $2)
          and ($4::timestamptz is null or s.accepted_at >= $4)
          and ($5::timestamptz is null or s.accepted_at < $5)
@@ -4453,22 +4450,69 @@ page as materialized (
                 order by e.at desc limit 1) end,
              s.attempt_record)->>'providerCode' = $10)
          and ($11::timestamptz is null or s.finished_at <= $11)) as is_in_set,
-         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
+         case when not (s.status = any($3) and s.failure is not null
+            and s.failure <> 'canceled after an attempt that may have got through'
+            and (s.message->'media'->>'sizeBytes' is null
+                 or exists (select from media m where m.request_id = s.request_id))
+            and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
+              when exists (
+                  select from suppressions e
+                  where e.account_id = s.account_id and e.channel_id is null
+                    and coalesce(e.contact_key,
+                        lower(e.contact_value collate "C") collate "default") = any(
+                      case when (select exists (
+                           select from suppressions where erased_at is not null)) then
+                        array[lower(s.contact_value collate "C") collate "default",
+                              'erased:' || encode(sha256(
+                                substring($14::bytea from 65)
+                                  || sha256(substring($14::bytea for 64)
+                                    || convert_to(s.account_id || ' '
+                                    || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                              case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                                'erased:' || encode(sha256(
+                                  substring($14::bytea from 65)
+                                    || sha256(substring($14::bytea for 64)
+                                      || convert_to(s.account_id || ' '
+                                      || s.contact_value, 'UTF8'))), 'hex') end]
+                      else array[lower(s.contact_value collate "C") collate "default"] end)) then 'suppressed'
+              when (case when (select exists (select from suppressions)) then
+                    (select e.cause from suppressions e
+                     where e.account_id = s.account_id
+                       and coalesce(e.contact_key,
+                           lower(e.contact_value collate "C") collate "default") = any(
+                         case when (select exists (
+                              select from suppressions where erased_at is not null)) then
+                           array[lower(s.contact_value collate "C") collate "default",
+                                 'erased:' || encode(sha256(
+                                   substring($14::bytea from 65)
+                                     || sha256(substring($14::bytea for 64)
+                                       || convert_to(s.account_id || ' '
+                                       || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                                 case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                                   'erased:' || encode(sha256(
+                                     substring($14::bytea from 65)
+                                       || sha256(substring($14::bytea for 64)
+                                         || convert_to(s.account_id || ' '
+                                         || s.contact_value, 'UTF8'))), 'hex') end]
+                         else array[lower(s.contact_value collate "C") collate "default"] end)
+                       and (e.channel_id is null or e.channel_id = s.channel_id)
+                     limit 1) end is not null) and not exists (
+                         select from channels c
+                         where c.id = s.channel_id and c.fallback_channel_id is not null
+                           and s.accepted_at + coalesce(c.fallback_within_seconds, 3600)
+                             * interval '1 s' > clock_timestamp()) then 'suppressed'
+              when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
               when ((s.attempt_record is null and s.failure = 'expired') or
                  coalesce(s.expires_at <= clock_timestamp(), false)) and not $12 then 'expired' end as skipped_as
   from sends s
   where s.channel_id = $1 and s.failure is not null
-    and s.seq > $14::bigint and s.seq <= $15::bigint
+    and s.seq > $15::bigint and s.seq <= $16::bigint
   order by s.seq limit 2000),
 -- The sends to replay, locked.
 chosen as materialized (
   select s.* from sends s
   where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
-    and ((s.status = any($3) and s.failure is not null
-         and s.failure <> 'canceled after an attempt that may have got through'
-         and (s.message->'media'->>'sizeBytes' is null
-              or exists (select from media m where m.request_id = s.request_id))
-         and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+    and (s.status = any($3) and s.failure is not null
       and ($2::uuid is null or coalesce(s.former_channels[1], s.channel_id) = $2)
       and ($4::timestamptz is null or s.accepted_at >= $4)
       and ($5::timestamptz is null or s.accepted_at < $5)
@@ -4487,10 +4531,61 @@ chosen as materialized (
              order by e.at desc limit 1) end,
           s.attempt_record)->>'providerCode' = $10)
       and ($11::timestamptz is null or s.finished_at <= $11))
-    and case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
+    and case when not (s.status = any($3) and s.failure is not null
+         and s.failure <> 'canceled after an attempt that may have got through'
+         and (s.message->'media'->>'sizeBytes' is null
+              or exists (select from media m where m.request_id = s.request_id))
+         and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
+           when exists (
+               select from suppressions e
+               where e.account_id = s.account_id and e.channel_id is null
+                 and coalesce(e.contact_key,
+                     lower(e.contact_value collate "C") collate "default") = any(
+                   case when (select exists (
+                        select from suppressions where erased_at is not null)) then
+                     array[lower(s.contact_value collate "C") collate "default",
+                           'erased:' || encode(sha256(
+                             substring($14::bytea from 65)
+                               || sha256(substring($14::bytea for 64)
+                                 || convert_to(s.account_id || ' '
+                                 || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                           case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                             'erased:' || encode(sha256(
+                               substring($14::bytea from 65)
+                                 || sha256(substring($14::bytea for 64)
+                                   || convert_to(s.account_id || ' '
+                                   || s.contact_value, 'UTF8'))), 'hex') end]
+                   else array[lower(s.contact_value collate "C") collate "default"] end)) then 'suppressed'
+           when (case when (select exists (select from suppressions)) then
+                 (select e.cause from suppressions e
+                  where e.account_id = s.account_id
+                    and coalesce(e.contact_key,
+                        lower(e.contact_value collate "C") collate "default") = any(
+                      case when (select exists (
+                           select from suppressions where erased_at is not null)) then
+                        array[lower(s.contact_value collate "C") collate "default",
+                              'erased:' || encode(sha256(
+                                substring($14::bytea from 65)
+                                  || sha256(substring($14::bytea for 64)
+                                    || convert_to(s.account_id || ' '
+                                    || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                              case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                                'erased:' || encode(sha256(
+                                  substring($14::bytea from 65)
+                                    || sha256(substring($14::bytea for 64)
+                                      || convert_to(s.account_id || ' '
+                                      || s.contact_value, 'UTF8'))), 'hex') end]
+                      else array[lower(s.contact_value collate "C") collate "default"] end)
+                    and (e.channel_id is null or e.channel_id = s.channel_id)
+                  limit 1) end is not null) and not exists (
+                      select from channels c
+                      where c.id = s.channel_id and c.fallback_channel_id is not null
+                        and s.accepted_at + coalesce(c.fallback_within_seconds, 3600)
+                          * interval '1 s' > clock_timestamp()) then 'suppressed'
+           when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
            when ((s.attempt_record is null and s.failure = 'expired') or
               coalesce(s.expires_at <= clock_timestamp(), false)) and not $12 then 'expired' end is null
-  order by s.seq limit $16 for no key update of s skip locked),
+  order by s.seq limit $17 for no key update of s skip locked),
 -- Those to suppressed contacts are failed, also if they would wait.
 checked as (
   insert into suppression_checks (account_id, contact_value)
@@ -4521,7 +4616,7 @@ due as (
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
          s.status, s.failure,
          clock_timestamp() as replayed_at,
-         clock_timestamp() + ($17::bigint + row_number() over (order by seq) - 1)
+         clock_timestamp() + ($18::bigint + row_number() over (order by seq) - 1)
            / 20::float8 * interval '1 s' as due_at
   from chosen s),
 -- The events of that attempt, and of the replay.
@@ -4587,13 +4682,15 @@ counted_changes as (
   group by 1, 2, 3, 4)
 -- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from written)::int as replayed,
-       count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
+       count(*) filter (where is_in_set and is_passed and skipped_as = 'gone')::int as gone,
+       count(*) filter (where is_in_set and is_passed and skipped_as = 'suppressed')::int as suppressed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
+       count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
        max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq",
        count(*) = 2000 as "isMore"
 from (select page.*,
              seq <= (select max(seq) from written)
-               or (select count(*) from written) < $16 as is_passed
+               or (select count(*) from written) < $17 as is_passed
       from page) page;
 
 -- reschedule_send: Gives a scheduled send another time, after lock_to_reschedule.
@@ -5299,18 +5396,15 @@ select count(*)::int as trimmed from trimmed;
 -- $11: ended by this time
 -- $12: whether expired ones are included
 -- $13: whether refused ones are included
--- $14: after this seq
--- $15: up to this seq
--- $16: how many to replay
+-- $14: the key of the hashes of erased contacts
+-- $15: after this seq
+-- $16: up to this seq
+-- $17: how many to replay
 with
 -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
   select s.request_id, s.seq,
-         ((s.status = any($3) and s.failure is not null
-            and s.failure <> 'canceled after an attempt that may have got through'
-            and (s.message->'media'->>'sizeBytes' is null
-                 or exists (select from media m where m.request_id = s.request_id))
-            and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+         (s.status = any($3) and s.failure is not null
          and ($2::uuid is null or coalesce(s.former_channels[1], s.channel_id) = $2)
          and ($4::timestamptz is null or s.accepted_at >= $4)
          and ($5::timestamptz is null or s.accepted_at < $5)
@@ -5329,25 +5423,78 @@ page as materialized (
                 order by e.at desc limit 1) end,
              s.attempt_record)->>'providerCode' = $10)
          and ($11::timestamptz is null or s.finished_at <= $11)) as is_in_set,
-         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
+         case when not (s.status = any($3) and s.failure is not null
+            and s.failure <> 'canceled after an attempt that may have got through'
+            and (s.message->'media'->>'sizeBytes' is null
+                 or exists (select from media m where m.request_id = s.request_id))
+            and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
+              when exists (
+                  select from suppressions e
+                  where e.account_id = s.account_id and e.channel_id is null
+                    and coalesce(e.contact_key,
+                        lower(e.contact_value collate "C") collate "default") = any(
+                      case when (select exists (
+                           select from suppressions where erased_at is not null)) then
+                        array[lower(s.contact_value collate "C") collate "default",
+                              'erased:' || encode(sha256(
+                                substring($14::bytea from 65)
+                                  || sha256(substring($14::bytea for 64)
+                                    || convert_to(s.account_id || ' '
+                                    || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                              case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                                'erased:' || encode(sha256(
+                                  substring($14::bytea from 65)
+                                    || sha256(substring($14::bytea for 64)
+                                      || convert_to(s.account_id || ' '
+                                      || s.contact_value, 'UTF8'))), 'hex') end]
+                      else array[lower(s.contact_value collate "C") collate "default"] end)) then 'suppressed'
+              when (case when (select exists (select from suppressions)) then
+                    (select e.cause from suppressions e
+                     where e.account_id = s.account_id
+                       and coalesce(e.contact_key,
+                           lower(e.contact_value collate "C") collate "default") = any(
+                         case when (select exists (
+                              select from suppressions where erased_at is not null)) then
+                           array[lower(s.contact_value collate "C") collate "default",
+                                 'erased:' || encode(sha256(
+                                   substring($14::bytea from 65)
+                                     || sha256(substring($14::bytea for 64)
+                                       || convert_to(s.account_id || ' '
+                                       || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                                 case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                                   'erased:' || encode(sha256(
+                                     substring($14::bytea from 65)
+                                       || sha256(substring($14::bytea for 64)
+                                         || convert_to(s.account_id || ' '
+                                         || s.contact_value, 'UTF8'))), 'hex') end]
+                         else array[lower(s.contact_value collate "C") collate "default"] end)
+                       and (e.channel_id is null or e.channel_id = s.channel_id)
+                     limit 1) end is not null) and not exists (
+                         select from channels c
+                         where c.id = s.channel_id and c.fallback_channel_id is not null
+                           and s.accepted_at + coalesce(c.fallback_within_seconds, 3600)
+                             * interval '1 s' > clock_timestamp()) then 'suppressed'
+              when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
               when ((s.attempt_record is null and s.failure = 'expired') or
                  coalesce(s.expires_at <= clock_timestamp(), false)) and not $12 then 'expired' end as skipped_as
   from sends s
   where s.channel_id = $1 and s.failure is not null
-    and s.seq > $14::bigint and s.seq <= $15::bigint
+    and s.seq > $15::bigint and s.seq <= $16::bigint
   order by s.seq limit 2000),
 -- Those that would be replayed.
 replayed as (
-  select seq from page where is_in_set and skipped_as is null order by seq limit $16)
+  select seq from page where is_in_set and skipped_as is null order by seq limit $17)
 -- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from replayed)::int as replayed,
-       count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
+       count(*) filter (where is_in_set and is_passed and skipped_as = 'gone')::int as gone,
+       count(*) filter (where is_in_set and is_passed and skipped_as = 'suppressed')::int as suppressed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
+       count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
        max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq",
        count(*) = 2000 as "isMore"
 from (select page.*,
              seq <= (select max(seq) from replayed)
-               or (select count(*) from replayed) < $16 as is_passed
+               or (select count(*) from replayed) < $17 as is_passed
       from page) page;
 
 -- unreported_sends: Lists sent messages whose delivery is unknown, page by page.

@@ -1,3 +1,4 @@
+import { noneSkipped, sumOfSkipped } from '../../src/core/left-out.ts'
 import type { Database } from '../client.ts'
 import { type ReplayedSet, type ReplaySet, replayPart, type Trial, tryReplay } from './replay-sets.ts'
 
@@ -31,7 +32,7 @@ async function goThrough(
   { channelIds, from, ...list }: ReplayList,
   take: (set: ReplaySet) => Promise<Trial>,
 ): Promise<ReplayedPart> {
-  const total: ReplayedPart = { replayed: 0, skipped: { expired: 0, refused: 0 }, next: undefined }
+  const total: ReplayedPart = { replayed: 0, skipped: noneSkipped, next: undefined }
   const first = from ? channelIds.indexOf(from.channelId) : 0
   if (first < 0) return total
   for (const channelId of channelIds.slice(first)) {
@@ -40,8 +41,7 @@ async function goThrough(
     const replayedBefore = (list.replayedBefore ?? 0) + total.replayed
     const part = await take({ ...list, channelId, afterSeq, limit, replayedBefore })
     total.replayed += part.replayed
-    total.skipped.expired += part.skipped.expired
-    total.skipped.refused += part.skipped.refused
+    total.skipped = sumOfSkipped(total.skipped, part.skipped)
     if (part.replayed === limit && part.lastSeq !== undefined)
       return { ...total, next: { channelId, afterSeq: part.lastSeq } }
   }

@@ -1,5 +1,14 @@
 import { foldContactValue } from '../../src/core/contact.ts'
+import { defaultFallbackWithinSeconds } from '../../src/core/fallback.ts'
+import {
+  noneSkipped,
+  type SkippedSends,
+  skippedAs as skippedReasons,
+  sumOfSkipped,
+} from '../../src/core/left-out.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
+import { noSuppressionKey } from '../../src/core/suppression.ts'
+import { isSuppressed, isSuppressedEverywhere } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { folded } from '../contact-rule.ts'
 import { postedChannel } from '../posted-channel.ts'
@@ -38,12 +47,14 @@ export interface ReplaySet {
   includeExpired?: boolean | undefined
   /** Includes those that the provider, or the service itself, refused for good. */
   includeRefused?: boolean | undefined
+  /** The key of the hashes of erased contacts (`suppressionKey`). */
+  suppressionKey?: Buffer | undefined
 }
 
 /** The result of a replay, or of a trial: the numbers of replayed and of skipped sends. */
 export interface ReplayedSet {
   replayed: number
-  skipped: { expired: number; refused: number }
+  skipped: SkippedSends
 }
 
 /** The result of a trial: what a replay of the set would do. */
@@ -69,6 +80,7 @@ const ofSet = {
   endedBy: 'ended by this time',
   includeExpired: 'whether expired ones are included',
   includeRefused: 'whether refused ones are included',
+  suppressionKey: 'the key of the hashes of erased contacts',
   after: 'after this seq',
   lastSeq: 'up to this seq',
   limit: 'how many to replay',
@@ -83,13 +95,25 @@ const isExpired = sqlText`
   ((s.attempt_record is null and s.failure = '${ownReasons.expired}') or
    coalesce(s.expires_at <= clock_timestamp(), false))`
 
+/** A send that is suppressed on its channel alone may still go by the channel's fallback. */
+const mayFallBack = sqlText`
+  exists (
+    select from channels c
+    where c.id = s.channel_id and c.fallback_channel_id is not null
+      and s.accepted_at + coalesce(c.fallback_within_seconds, ${defaultFallbackWithinSeconds})
+        * interval '1 s' > clock_timestamp())`
+
+const suppressionKey = `${given.suppressionKey}::bytea`
 /** SQL of the reason why a send `s` is skipped; null if it isn't. It compares a stored reason with `ownReasons.expired` only. */
 const skippedAs = sqlText`
-  case when ${isRefused} and not ${given.includeRefused} then 'refused'
+  case when not ${canBeReplayed(given.statuses)} then 'gone'
+       when ${isSuppressedEverywhere(suppressionKey)} then 'suppressed'
+       when ${isSuppressed(suppressionKey)} and not ${mayFallBack} then 'suppressed'
+       when ${isRefused} and not ${given.includeRefused} then 'refused'
        when ${isExpired} and not ${given.includeExpired} then 'expired' end`
 
 const isInSet = sqlText`
-  (${canBeReplayed(given.statuses)}
+  (s.status = any(${given.statuses}) and s.failure is not null
   and (${given.postedTo}::uuid is null or ${postedChannel} = ${given.postedTo})
   and (${given.since}::timestamptz is null or s.accepted_at >= ${given.since})
   and (${given.until}::timestamptz is null or s.accepted_at < ${given.until})
@@ -116,8 +140,7 @@ const page = sqlText`
 const counting = (replayed: string) => sqlText`
   -- If the limit is reached, sends after the last replayed one aren't counted.
   select (select count(*) from ${replayed})::int as replayed,
-         count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
-         count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
+         ${skippedReasons.map((why) => `count(*) filter (where is_in_set and is_passed and skipped_as = '${why}')::int as ${why},`).join('\n')}
          max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq",
          count(*) = ${pageSize} as "isMore"
   from (select page.*,
@@ -125,10 +148,8 @@ const counting = (replayed: string) => sqlText`
                  or (select count(*) from ${replayed}) < ${given.limit} as is_passed
         from page) page`
 
-interface PageResult {
+interface PageResult extends SkippedSends {
   replayed: number
-  expired: number
-  refused: number
   lastCounted: string | null
   lastSeq: string | null
   isMore: boolean
@@ -166,7 +187,7 @@ const tryStatement = prepared<PageResult>(
     ${counting('replayed')}`,
 )
 
-/** Queues the sends of a set again, except those that were erased or whose media is no longer kept. */
+/** Queues the sends of a set again, except those that are skipped, and erased ones, which are not counted. */
 export async function replaySends(db: Database, set: ReplaySet): Promise<ReplayedSet> {
   const { replayed, skipped } = await replayPart(db, set)
   return { replayed, skipped }
@@ -204,15 +225,15 @@ async function goThrough(
     reference,
     providerCode,
     endedBy,
+    suppressionKey: set.suppressionKey ?? noSuppressionKey,
   }
-  const total: Trial = { replayed: 0, skipped: { expired: 0, refused: 0 }, lastSeq: undefined }
+  const total: Trial = { replayed: 0, skipped: noneSkipped, lastSeq: undefined }
   for (let after: string | null = afterSeq; after !== null && total.replayed < set.limit; ) {
     const limit = set.limit - total.replayed
     const values = { ...filters, includeExpired, includeRefused, after, lastSeq, limit }
     const [page]: PageResult[] = await nextPage(values, replayedBefore + total.replayed)
     total.replayed += page?.replayed ?? 0
-    total.skipped.expired += page?.expired ?? 0
-    total.skipped.refused += page?.refused ?? 0
+    if (page) total.skipped = sumOfSkipped(total.skipped, page)
     total.lastSeq = page?.lastCounted ?? total.lastSeq
     after = page?.isMore ? page.lastSeq : null
   }

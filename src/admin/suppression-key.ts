@@ -1,12 +1,9 @@
-import { suppressionKey } from '../core/suppression.ts'
+import { noSuppressionKey, suppressionKey } from '../core/suppression.ts'
 import type { AdminSettings } from '../platform/settings.ts'
-
-/** The length of a key that no entry was hashed with. */
-const keyBytes = 128
 
 /**
  * The key of the hashes of erased contacts. Without the pepper, it is one that finds no erased entry: then such an entry isn't shown for
  * its contact, and goes on to hold.
  */
 export const suppressionKeyOf = ({ API_KEY_PEPPER }: Pick<AdminSettings, 'API_KEY_PEPPER'>): Buffer =>
-  API_KEY_PEPPER === undefined ? Buffer.alloc(keyBytes) : suppressionKey(API_KEY_PEPPER)
+  API_KEY_PEPPER === undefined ? noSuppressionKey : suppressionKey(API_KEY_PEPPER)

@@ -42,6 +42,8 @@ export interface CliContext {
   db: Database
   /** Reads a setting that only some commands need. */
   setting<Name extends OptionalSetting>(name: Name): Settings[Name]
+  /** Whether the setting is there. */
+  isSet(name: OptionalSetting): boolean
   /** Whether weak secrets are refused. */
   isProduction: boolean
   print: Terminal['print']
@@ -83,6 +85,7 @@ export function answerer({
       const result = await work({
         db,
         setting,
+        isSet: (name) => Boolean(environment[name]),
         isProduction: isProduction(environment),
         print,
         printProgress,
@@ -118,6 +121,10 @@ export function renderFields(answer: object): string {
   const width = Math.max(...entries.map(([name]) => name.length))
   return entries.map(([name, value]) => `${name.padEnd(width)}  ${renderValue(value)}`).join('\n')
 }
+
+/** Fields and, below them, what was left out and why, if anything was. */
+export const renderWith = (fields: object, why: string): string =>
+  [renderFields(fields), why].filter(Boolean).join('\n')
 
 function renderValue(value: unknown): string {
   if (value === null || value === undefined) return '-'

@@ -5,9 +5,9 @@ import { type ResentCallbacks, resendCallbacks, resendOfSend } from '../../db/ca
 import { findSend } from '../../db/sends/sends.ts'
 import { endpointResent } from '../core/audit-details.ts'
 import { resendSchema } from '../core/endpoint-request.ts'
+import { nothingThere, whatWasLeftOut } from '../core/left-out.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { whyNotResent } from '../core/resent-callbacks.ts'
-import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
+import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
 import { checkedOptions } from './arguments.ts'
 import { noEndpoint } from './endpoint.ts'
 
@@ -35,8 +35,12 @@ export function callbackCommands(program: Command, answer: Answerer): void {
 type Resent = Pick<ResentCallbacks, 'resent'> & Partial<ResentCallbacks>
 
 function render({ resent, leftOut }: Resent): string {
-  const why = leftOut ? whyNotResent(resent, leftOut) : resent === 0 ? noneOfSend : ''
-  return [renderFields({ resent }), why].filter(Boolean).join('\n')
+  const why = leftOut
+    ? whatWasLeftOut(resent, leftOut, nothingThere.callbacks)
+    : resent === 0
+      ? noneOfSend
+      : ''
+  return renderWith({ resent }, why)
 }
 
 const noneOfSend =

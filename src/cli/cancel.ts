@@ -4,9 +4,11 @@ import { audited, auditedInPages } from '../../db/audit/record.ts'
 import type { Database } from '../../db/client.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
 import { type CanceledSet, cancelWaiting, type WaitingSet } from '../../db/sends/cancel-sets.ts'
+import { countSends } from '../../db/sends/list-count.ts'
 import { sendCanceled, sendsCanceled } from '../core/audit-details.ts'
+import { nothingThere, whatWasLeftOut } from '../core/left-out.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { type Answerer, type CliContext, CliError } from './answer.ts'
+import { type Answerer, type CliContext, CliError, renderFields, renderWith } from './answer.ts'
 import { existingAccount } from './arguments.ts'
 
 interface SetOptions {
@@ -23,12 +25,30 @@ export function cancelCommand(program: Command, answer: Answerer): void {
     .option('--reference <reference>', 'only sends with this reference')
     .option('--flow <id>', 'only sends in this flow, by its id or its name')
     .action((requestId: string | undefined, options: SetOptions, command: Command) =>
-      answer<object>(command, (context) =>
-        requestId !== undefined && Object.keys(options).length === 0
-          ? cancelOne(context, requestId)
-          : cancelSet(context, requestId, options),
+      answer<Canceled | { requestId: string }>(
+        command,
+        (context) =>
+          requestId !== undefined && Object.keys(options).length === 0
+            ? cancelOne(context, requestId)
+            : cancelSet(context, requestId, options),
+        render,
       ),
     )
+}
+
+type Canceled = Omit<CanceledSet, 'next'> & { leftOut?: Partial<Record<LeftOutState, number>> }
+
+const leftOutStates = ['sent', 'failed', 'uncertain', 'canceled'] as const
+type LeftOutState = (typeof leftOutStates)[number]
+
+function render(answer: Canceled | { requestId: string }): string {
+  if (!('tooLate' in answer)) return renderFields(answer)
+  const { leftOut = {}, ...counts } = answer
+  const { canceled, uncertain, tooLate } = counts
+  return renderWith(
+    counts,
+    whatWasLeftOut(canceled + uncertain, { ...leftOut, tooLate }, nothingThere.cancel),
+  )
 }
 
 async function cancelOne({ db, actor }: CliContext, requestId: string) {
@@ -46,7 +66,11 @@ async function cancelOne({ db, actor }: CliContext, requestId: string) {
   throw new CliError('refused', `${requestId} is ${status}: only a send that waits can be canceled`)
 }
 
-async function cancelSet({ db, actor }: CliContext, requestId: string | undefined, options: SetOptions) {
+async function cancelSet(
+  { db, actor }: CliContext,
+  requestId: string | undefined,
+  options: SetOptions,
+): Promise<Canceled> {
   const by = setOf(options)
   if (requestId !== undefined || options.account === undefined || !by)
     throw new CliError(
@@ -55,12 +79,27 @@ async function cancelSet({ db, actor }: CliContext, requestId: string | undefine
     )
   const accountId = await existingAccount(db, options.account)
   const set = await existingSet(db, accountId, by)
-  return await auditedInPages(
+  const total = await auditedInPages(
     db,
     { ...actor, ...sendsCanceled(accountId, set) },
     { change: () => cancelAll(db, { accountId, by: set }), resultOf: (total) => total },
   )
+  return total.canceled + total.uncertain === 0
+    ? { ...total, leftOut: await endedOf(db, accountId, set) }
+    : total
 }
+
+/** The sends of the set by how they ended: why none was canceled. Those that are being sent are too late. */
+async function endedOf(db: Database, accountId: string, set: WaitingSet['by']) {
+  const counts = leftOutStates.map(async (status) => {
+    const { count } = await countSends(db, accountId, { ...set, status, limit: 0 }, mostCounted)
+    return [status, count] as const
+  })
+  return Object.fromEntries((await Promise.all(counts)).filter(([, count]) => count > 0))
+}
+
+/** Enough to say why nothing was canceled. */
+const mostCounted = 100_000
 
 async function cancelAll(db: Database, set: WaitingSet) {
   const total = { canceled: 0, uncertain: 0, tooLate: 0 }

@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import { auditedInPages } from '../../db/audit/record.ts'
 import { eraseContactWholly } from '../../db/upkeep/erase-wholly.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
+import { nothingThere, whatWasLeftOut } from '../core/left-out.ts'
 import { suppressionKey } from '../core/suppression.ts'
-import type { Answerer } from './answer.ts'
+import { type Answerer, renderWith } from './answer.ts'
 import { existingAccount, storedContact } from './arguments.ts'
 
 interface EraseOptions {
@@ -23,17 +24,25 @@ export function contactCommands(program: Command, answer: Answerer): void {
     .requiredOption('--account <id>', 'the account that the sends belong to')
     .requiredOption('--contact <value>', anyContact, storedContact)
     .action((options: EraseOptions, command: Command) =>
-      answer(command, async ({ db, setting, actor }) => {
-        const accountId = await existingAccount(db, options.account)
-        const contactOf = { accountId, contact: options.contact }
-        const key = suppressionKey(setting('API_KEY_PEPPER'))
-        // Not whose: the contact is to be erased.
-        const row = { ...actor, action: 'contact.erase', target: accountId } as const
-        const { erased, unfinished } = await auditedInPages(db, row, {
-          change: () => eraseContactWholly(db, contactOf, key),
-          resultOf: (counts) => counts,
-        })
-        return { erased, unfinished, ...(unfinished > 0 && { advice }) }
-      }),
+      answer(
+        command,
+        async ({ db, setting, actor }) => {
+          const accountId = await existingAccount(db, options.account)
+          const contactOf = { accountId, contact: options.contact }
+          const key = suppressionKey(setting('API_KEY_PEPPER'))
+          // Not whose: the contact is to be erased.
+          const row = { ...actor, action: 'contact.erase', target: accountId } as const
+          const { erased, unfinished } = await auditedInPages(db, row, {
+            change: () => eraseContactWholly(db, contactOf, key),
+            resultOf: (counts) => counts,
+          })
+          return { erased, unfinished, ...(unfinished > 0 && { advice }) }
+        },
+        ({ advice: _, ...answer }) =>
+          renderWith(
+            answer,
+            whatWasLeftOut(answer.erased, { unfinished: answer.unfinished }, nothingThere.erase),
+          ),
+      ),
     )
 }

@@ -7,8 +7,10 @@ import { findSend } from '../../db/sends/sends.ts'
 import { replayResult, sendsReplayed } from '../core/audit-details.ts'
 import { erasedContactValue } from '../core/contact.ts'
 import { wasCanceled } from '../core/explanation/explain.ts'
+import { nothingThere, whatWasLeftOut } from '../core/left-out.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
+import { suppressionKey } from '../core/suppression.ts'
+import { type Answerer, type CliContext, CliError, renderFields, renderWith } from './answer.ts'
 import { pastMoment, reasonPart, wholeNumber } from './arguments.ts'
 
 interface SetOptions {
@@ -60,11 +62,15 @@ type Answer = ReplayedSet | { replayed: number; requestId: string }
 function render(result: Answer, { dryRun }: SetOptions): string {
   if (!('skipped' in result)) return renderFields(result)
   const { replayed, skipped } = result
-  const left = `${skipped.expired} expired, ${skipped.refused} refused for good`
-  return renderFields(dryRun ? { 'would replay': replayed, 'would skip': left } : { replayed, skipped: left })
+  const why = whatWasLeftOut(replayed, skipped, nothingThere.replay)
+  return renderWith(dryRun ? { 'would replay': replayed } : { replayed }, why)
 }
 
-async function replaySet({ db, actor }: CliContext, requestId: string | undefined, options: SetOptions) {
+async function replaySet(
+  { db, actor, setting, isSet }: CliContext,
+  requestId: string | undefined,
+  options: SetOptions,
+) {
   const { channel, status, limit = defaultReplayLimit, dryRun, ...filters } = options
   if (requestId !== undefined || channel === undefined || status === undefined) {
     throw new CliError('usage', 'Give one requestId, or --channel and --status for a set; see: replay --help')
@@ -77,11 +83,13 @@ async function replaySet({ db, actor }: CliContext, requestId: string | undefine
   }
   const { since, until } = filters
   if (since && until && since >= until) throw new CliError('usage', '--since has to be before --until')
-  const set = { channelId: channel, status, limit, ...filters }
+  const filtered = { channelId: channel, status, limit, ...filters }
+  const key = isSet('API_KEY_PEPPER') ? suppressionKey(setting('API_KEY_PEPPER')) : undefined
+  const set = { ...filtered, suppressionKey: key }
   if (!dryRun)
     return await auditedInPages(
       db,
-      { ...actor, ...sendsReplayed(set) },
+      { ...actor, ...sendsReplayed(filtered) },
       { change: () => replaySends(db, set), resultOf: replayResult },
     )
   const { replayed, skipped } = await tryReplay(db, set)

@@ -16,11 +16,12 @@ import { importSuppressions } from '../../db/suppression/import.ts'
 import { suppressionChanged } from '../core/audit-details.ts'
 import { anyContact, type Contact } from '../core/contact.ts'
 import { byteOrderMark } from '../core/csv.ts'
+import { nothingThere, whatWasLeftOut } from '../core/left-out.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { removalFault, suppressionKey } from '../core/suppression.ts'
 import { csvHeader } from '../core/suppression-csv.ts'
 import { shownSuppression } from '../core/suppression-view.ts'
-import { type Answerer, type CliContext, CliError, renderFields } from './answer.ts'
+import { type Answerer, type CliContext, CliError, renderFields, renderWith } from './answer.ts'
 import { contact, existingAccount, operatorsWords, storedContact, wholeNumber } from './arguments.ts'
 import { checkFile, csvLines, pagesOf } from './suppression-files.ts'
 
@@ -172,27 +173,35 @@ function importCommand(suppression: Command, answer: Answerer): void {
     .requiredOption(...ofAccount)
     .requiredOption('--file <path>', `CSV: line 1 is ${csvHeader}, then one line each`)
     .action((options: { account: string; file: string }, command: Command) =>
-      answer(command, async ({ db, printProgress, actor }) => {
-        const accountId = await existingAccount(db, options.account)
-        const ids = new Set((await listChannels(db, accountId)).map(({ channelId }) => channelId))
-        const file = { path: options.file, isChannel: (id: string) => ids.has(id) }
-        const total = await checkFile(file)
-        const { json } = command.optsWithGlobals<{ json?: boolean }>()
-        const showProgress = (read: number) => {
-          if (!json && read % progressEvery === 0) printProgress(`${read} of ${total} entries`)
-        }
-        const imported = await audited(
-          db,
-          (transaction) => importSuppressions(transaction, accountId, pagesOf(file, showProgress)),
-          (imported) => ({
-            ...actor,
-            action: 'suppression.import',
-            target: accountId,
-            details: { imported, alreadyThere: total - imported },
-          }),
-        )
-        return { imported, alreadyThere: total - imported }
-      }),
+      answer(
+        command,
+        async ({ db, printProgress, actor }) => {
+          const accountId = await existingAccount(db, options.account)
+          const ids = new Set((await listChannels(db, accountId)).map(({ channelId }) => channelId))
+          const file = { path: options.file, isChannel: (id: string) => ids.has(id) }
+          const total = await checkFile(file)
+          const { json } = command.optsWithGlobals<{ json?: boolean }>()
+          const showProgress = (read: number) => {
+            if (!json && read % progressEvery === 0) printProgress(`${read} of ${total} entries`)
+          }
+          const imported = await audited(
+            db,
+            (transaction) => importSuppressions(transaction, accountId, pagesOf(file, showProgress)),
+            (imported) => ({
+              ...actor,
+              action: 'suppression.import',
+              target: accountId,
+              details: { imported, alreadyThere: total - imported },
+            }),
+          )
+          return { imported, alreadyThere: total - imported }
+        },
+        (answer) =>
+          renderWith(
+            { imported: answer.imported },
+            whatWasLeftOut(answer.imported, { listed: answer.alreadyThere }, nothingThere.import),
+          ),
+      ),
     )
 }
 

@@ -1,4 +1,5 @@
 import type { AuditDetail, AuditEntry } from './audit.ts'
+import type { SkippedSends } from './left-out.ts'
 import { canBeRecordId } from './record-id.ts'
 import type { StoredSuppression } from './suppression-view.ts'
 
@@ -130,13 +131,13 @@ export function sendsCanceled(accountId: string, by: { reference: string } | { f
   return { action: 'sends.cancel', target: accountId, details }
 }
 
-export const replayResult = ({
+export const replayResult = ({ replayed, skipped }: { replayed: number; skipped: SkippedSends }) => ({
   replayed,
-  skipped: { expired, refused },
-}: {
-  replayed: number
-  skipped: { expired: number; refused: number }
-}) => ({ replayed, skippedExpired: expired, skippedRefused: refused })
+  skippedExpired: skipped.expired,
+  skippedRefused: skipped.refused,
+  skippedSuppressed: skipped.suppressed,
+  skippedGone: skipped.gone,
+})
 
 export const sendSettled = (requestId: string, as: 'sent' | 'failed', reason: string): AuditEntry => ({
   action: 'send.settle',

@@ -91,6 +91,8 @@ export const erasedPrefix = 'erased:'
 
 /** The block size of SHA-256, to which HMAC pads its key. */
 const blockBytes = 64
+/** One that no entry was hashed with: a reader without the pepper finds no entry of an erased contact. Such entries hold all the same. */
+export const noSuppressionKey: Buffer = Buffer.alloc(2 * blockBytes)
 
 /**
  * The key of the hashes of erased contacts, as HMAC's inner and outer key: SQL, which has only SHA-256, computes the hash with them

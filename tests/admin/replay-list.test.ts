@@ -2,6 +2,9 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { sends } from '../../db/schema.ts'
+import { addSuppression } from '../../db/suppression/entries.ts'
+import { noneSkipped } from '../../src/core/left-out.ts'
+import { noSuppressionKey } from '../../src/core/suppression.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { buildSendRow, rowOf } from '../support/attempts.ts'
 import { type Account, buildAccount, buildChannel, newContact } from '../support/builders.ts'
@@ -88,8 +91,29 @@ test('a list gets a trial first, with what would be left out and why, and only t
   expectOnlyOurMarkup(done.html)
   expect(await statusesOf(ids)).toEqual(['queued', 'queued', 'failed', 'failed'])
   expect(lines()).toMatchObject([
-    { by: 'admin', channelId, status: 'failed', replayed: 2, skipped: { expired: 1, refused: 1 } },
+    {
+      by: 'admin',
+      channelId,
+      status: 'failed',
+      replayed: 2,
+      skipped: { ...noneSkipped, expired: 1, refused: 1 },
+    },
   ])
+})
+
+test('a list counts and replays only what would be sent: suppressed contacts are left out, whatever is included', async () => {
+  const { channelId, contact, ids } = await buildList()
+  const { db } = service.runtime
+  const suppressed = { contact: { type: 'phone', value: contact }, channelId: null } as const
+  await addSuppression(db, { accountId: account.accountId, ...suppressed }, null, noSuppressionKey)
+  const trial = await replays({ channelId, status: 'failed', includeExpired: 'yes', includeRefused: 'yes' })
+  for (const words of ['Send 3 messages again?', '1 to suppressed contacts, who get nothing', 'Replay 3'])
+    expect(trial.text).toContain(words)
+  const done = await replays(formIn(trial, 'Replay 3'))
+  expect(done.text).toContain('1 to suppressed contacts')
+  expect(await statusesOf(ids)).toEqual(['queued', 'failed', 'queued', 'queued'])
+  const none = await replays({ channelId, status: 'failed', contact: newContact() })
+  expect(none.text).toContain('No send has this state and matches')
 })
 
 test('sends that are left out can be included, and a list can be narrowed by the reason', async () => {

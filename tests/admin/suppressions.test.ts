@@ -136,7 +136,7 @@ describe('an import', () => {
     const preview = await upload({ accountId }, file)
     expect(preview.status).toBe(200)
     expect(preview.text).toContain('Add 2 entries to the list of Test?')
-    expect(preview.text).toContain('2 are on the list already, or in the file twice.')
+    expect(preview.text).toContain('Left out: 2 on the list already, or in the file twice.')
     expectOnlyOurMarkup(preview.html)
     expect(await entriesOf(account)).toHaveLength(1)
     const checks = await service.runtime.db.$client.query(

@@ -265,6 +265,8 @@ describe('a row of a changed list', () => {
       includeRefused: false,
       replayed: 0,
       skippedExpired: 0,
+      skippedSuppressed: 0,
+      skippedGone: 0,
       skippedRefused: 0,
     })
   })

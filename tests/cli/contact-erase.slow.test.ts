@@ -9,6 +9,7 @@ import { replaySends } from '../../db/sends/replay-sets.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
 import type { ContactType } from '../../src/core/contact.ts'
+import { noneSkipped } from '../../src/core/left-out.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import {
   attemptedSend,
@@ -235,7 +236,7 @@ describe('an erased send', () => {
     const { status, stderr } = await runCli(service, 'replay', requestId)
     expect({ status, stderr }).toEqual({ status: 4, stderr: expect.stringContaining('was erased') })
     const set = { channelId: account.channelId, status: 'failed', limit: 10, includeRefused: true } as const
-    expect(await replaySends(db, set)).toEqual({ replayed: 0, skipped: { expired: 0, refused: 0 } })
+    expect(await replaySends(db, set)).toEqual({ replayed: 0, skipped: noneSkipped })
     expect(await rowOf(service, requestId)).toMatchObject({ status: 'failed', finishedAt: expect.any(Date) })
   })
 

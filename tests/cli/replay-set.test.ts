@@ -2,6 +2,7 @@ import { asc, eq, inArray } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { media, sends } from '../../db/schema.ts'
 import { replaySends } from '../../db/sends/replay-sets.ts'
+import { noneSkipped } from '../../src/core/left-out.ts'
 import { buildSendRow, namesOf, rowOf, timelineOf } from '../support/attempts.ts'
 import { type Account, buildAccount, buildChannel } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
@@ -9,7 +10,7 @@ import { serviceOfFile } from '../support/service.ts'
 
 const perSecond = 20
 /** None. */
-const skipped = { expired: 0, refused: 0 }
+const skipped = noneSkipped
 
 const service = await serviceOfFile()
 const account = await buildAccount(service)
@@ -97,7 +98,10 @@ test('a set leaves out sends whose media is deleted, and does not count them for
     await db.update(sends).set({ messageType: 'media', message }).where(eq(sends.requestId, requestId))
   }
   await db.insert(media).values({ requestId: kept, content: Buffer.from('abc') })
-  expect(await replaySet(by, 'failed', '--limit', '2')).toEqual({ replayed: 2, skipped })
+  expect(await replaySet(by, 'failed', '--limit', '2')).toEqual({
+    replayed: 2,
+    skipped: { ...skipped, gone: 1 },
+  })
   expect(await statesOf([gone, kept, linked])).toEqual(['failed', 'queued', 'queued'])
 })
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { sends } from '../../db/schema.ts'
 import { replaySends, tryReplay } from '../../db/sends/replay-sets.ts'
+import { noneSkipped } from '../../src/core/left-out.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import {
   attemptedSend,
@@ -84,18 +85,18 @@ describe('a replay of a set', () => {
     const code = await expired(by)
     const overdue = await outOfTime(by)
     const numbers = [await refused(by), await refused(by)]
-    expect(await replay(by)).toEqual({ replayed: 1, skipped: { expired: 2, refused: 2 } })
+    expect(await replay(by)).toEqual({ replayed: 1, skipped: { ...noneSkipped, expired: 2, refused: 2 } })
     expect(await statusesOf([away])).toEqual(['queued'])
     expect(await statusesOf([code, overdue, ...numbers])).toEqual(Array(4).fill('failed'))
 
     expect(await replay(by, '--include-expired')).toEqual({
       replayed: 2,
-      skipped: { expired: 0, refused: 2 },
+      skipped: { ...noneSkipped, expired: 0, refused: 2 },
     })
     expect(await statusesOf([code, overdue])).toEqual(['queued', 'queued'])
     expect(await replay(by, '--include-refused')).toEqual({
       replayed: 2,
-      skipped: { expired: 0, refused: 0 },
+      skipped: noneSkipped,
     })
     expect(await statusesOf(numbers)).toEqual(['queued', 'queued'])
   })
@@ -109,7 +110,8 @@ describe('a replay of a set', () => {
       expect(await Promise.all(ids.map((requestId) => rowOf(service, requestId)))).toEqual(before)
       for (const requestId of ids)
         expect(namesOf(await timelineOf(service, requestId))).not.toContain('replayed')
-      if (options.length === 0) expect(would).toEqual({ replayed: 2, skipped: { expired: 1, refused: 1 } })
+      if (options.length === 0)
+        expect(would).toEqual({ replayed: 2, skipped: { ...noneSkipped, expired: 1, refused: 1 } })
     }
     const would = await replay(by, '--dry-run', '--include-expired')
     expect(await replay(by, '--include-expired')).toEqual(would)
@@ -118,19 +120,28 @@ describe('a replay of a set', () => {
   test('in readable form says whether it was done', async () => {
     const by = await withChannel()
     await gaveUp(by)
+    await refused(by)
     const set = ['replay', '--channel', by.channelId, '--status', 'failed']
     const read = async (...options: string[]) =>
       (await startCli(service, {}, ...set, ...options).ended).stdout
-    expect(await read('--dry-run')).toMatch(/^would replay +1\nwould skip +0 expired, 0 refused for good\n$/)
-    expect(await read()).toMatch(/^replayed +1\nskipped +0 expired, 0 refused for good\n$/)
+    expect(await read('--dry-run')).toMatch(/^would replay +1\nLeft out: 1 refused for good.*\n$/)
+    expect(await read()).toMatch(
+      /^replayed +1\nLeft out: 1 refused for good: the provider would refuse them again\.\n$/,
+    )
   })
 
   test('does not count what it leaves out for the limit, and counts only as far as it reads', async () => {
     const by = await withChannel()
     const [first, kept, , later] = [await refused(by), await gaveUp(by), await refused(by), await gaveUp(by)]
-    expect(await replay(by, '--limit', '1')).toEqual({ replayed: 1, skipped: { expired: 0, refused: 1 } })
+    expect(await replay(by, '--limit', '1')).toEqual({
+      replayed: 1,
+      skipped: { ...noneSkipped, expired: 0, refused: 1 },
+    })
     expect(await statusesOf([first, kept, later])).toEqual(['failed', 'queued', 'failed'])
-    expect(await replay(by, '--limit', '1')).toEqual({ replayed: 1, skipped: { expired: 0, refused: 2 } })
+    expect(await replay(by, '--limit', '1')).toEqual({
+      replayed: 1,
+      skipped: { ...noneSkipped, expired: 0, refused: 2 },
+    })
     expect(await statusesOf([later])).toEqual(['queued'])
   })
 
@@ -148,7 +159,7 @@ describe('a replay of a set', () => {
     await change(lost, { losses: 4 })
     await loseAttempt(service, lost, 'killed')
     expect(await statusesOf([late, never, lost])).toEqual(['failed', 'failed', 'failed'])
-    expect(await replay(by)).toEqual({ replayed: 1, skipped: { expired: 0, refused: 2 } })
+    expect(await replay(by)).toEqual({ replayed: 1, skipped: { ...noneSkipped, expired: 0, refused: 2 } })
     expect(await statusesOf([late, never, lost])).toEqual(['failed', 'failed', 'queued'])
   })
 
@@ -157,7 +168,7 @@ describe('a replay of a set', () => {
     const says = await gaveUp(by, { ...outage, reason: 'expired' })
     await change(says, { failure: 'expired' })
     const refuses = await gaveUp(by, { ...outage, reason: 'rejected: refused' })
-    expect(await replay(by)).toEqual({ replayed: 2, skipped: { expired: 0, refused: 0 } })
+    expect(await replay(by)).toEqual({ replayed: 2, skipped: noneSkipped })
     expect(await statusesOf([says, refuses])).toEqual(['queued', 'queued'])
   })
 
@@ -166,7 +177,7 @@ describe('a replay of a set', () => {
     const unsure: AttemptOutcome = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
     const [code, news] = [await attemptedSend(service, by, unsure), await attemptedSend(service, by, unsure)]
     await change(code, { expiresAt: new Date(Date.now() - 1000) })
-    const skipped = { expired: 1, refused: 0 }
+    const skipped = { ...noneSkipped, expired: 1, refused: 0 }
     expect(await replay(by, '--status', 'uncertain')).toEqual({ replayed: 1, skipped })
     expect(await statusesOf([code, news])).toEqual(['uncertain', 'queued'])
   })
@@ -268,13 +279,13 @@ test('a set of many thousands is replayed page by page, with the same counts as 
     await db.insert(sends).values(rows)
   }
   const set = { channelId: by.channelId, status: 'failed', limit: 100_000 } as const
-  const all = { replayed: 3250, skipped: { expired: 1625, refused: 1625 } }
+  const all = { replayed: 3250, skipped: { ...noneSkipped, expired: 1625, refused: 1625 } }
   expect(await tryReplay(db, set)).toMatchObject(all)
   const theirs = { ...set, contactValue: '+4915199999999' }
-  expect(await tryReplay(db, theirs)).toMatchObject({ replayed: 1625, skipped: { expired: 0, refused: 0 } })
+  expect(await tryReplay(db, theirs)).toMatchObject({ replayed: 1625, skipped: noneSkipped })
   expect(await tryReplay(db, { ...set, endedBy: new Date(end.finishedAt.getTime() - 1) })).toMatchObject({
     replayed: 0,
-    skipped: { expired: 0, refused: 0 },
+    skipped: noneSkipped,
   })
   expect(await replaySends(db, set)).toEqual(all)
   expect(await replaySends(db, set)).toEqual({ ...all, replayed: 0 })

@@ -1,3 +1,4 @@
+import { nothingThere, whatWasLeftOut } from '../../core/left-out.ts'
 import { Layout } from '../layout.tsx'
 import { type Contacts, showContact } from '../masking.ts'
 import { formatCount } from '../numbers/spans.ts'
@@ -33,16 +34,12 @@ export function EraseQuestion({ found, contacts }: { found: FoundContact; contac
 }
 
 export function ErasedPage({ erased, unfinished }: { erased: number; unfinished: number }) {
+  const leftOut = whatWasLeftOut(erased, { unfinished }, nothingThere.erase)
   return (
     <Layout title="Erased" at="/contact">
       <section class="verdict over">
         <h1>Erased: {erased === 1 ? '1 send' : `${formatCount(erased)} sends`}</h1>
-        {unfinished > 0 && (
-          <p>
-            {formatCount(unfinished)} have not ended, and are unchanged. Erase the contact again when they
-            have.
-          </p>
-        )}
+        {leftOut !== '' && <p>{leftOut}</p>}
         <p>
           <a href="/support">Find something else</a>
         </p>

@@ -2,8 +2,8 @@ import type { RecordedChange } from '../../../db/audit/list.ts'
 import type { findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import type { ResentCallbacks } from '../../../db/callbacks/resends.ts'
 import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
+import { nothingThere, whatWasLeftOut } from '../../core/left-out.ts'
 import type { Role } from '../../core/person.ts'
-import { whyNotResent } from '../../core/resent-callbacks.ts'
 import { History } from '../audit/history.tsx'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
@@ -35,7 +35,7 @@ export function EndpointPage({ endpoint, accountName, callbacks, resent, role, c
         {resent && (
           <p>
             {resent.resent} {resent.resent === 1 ? 'callback is' : 'callbacks are'} being sent again.{' '}
-            {whyNotResent(resent.resent, resent.leftOut)}
+            {whatWasLeftOut(resent.resent, resent.leftOut, nothingThere.callbacks)}
           </p>
         )}
         {disabledAt && role !== 'operator' && <p>An operator can enable it on this page.</p>}

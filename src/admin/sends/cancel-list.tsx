@@ -2,6 +2,7 @@ import { auditedInPages } from '../../../db/audit/record.ts'
 import { databaseNow } from '../../../db/clock.ts'
 import type { CanceledSend } from '../../../db/sends/cancel.ts'
 import { cancelListPart, countListed, type WaitingList } from '../../../db/sends/cancel-lists.ts'
+import { whatWasLeftOut } from '../../core/left-out.ts'
 import { writeCursor } from '../../core/list-query.ts'
 import { cancelEnd, logEnd } from '../../platform/send-end.ts'
 import { type AdminRuntime, factory } from '../context.ts'
@@ -112,6 +113,7 @@ function ConfirmationPage({ input, sentence, countedAt, waiting, leftOut }: Conf
         {waiting === maxOfList && (
           <p>The list may have more: so many are counted at most. All of it is canceled.</p>
         )}
+        {waiting === 0 && <p>No {input.status} send matches this filter.</p>}
         <LeftOutByFilter state={input.status} leftOut={leftOut} />
         {waiting > 0 && (
           <form method="post" action="/sends/cancel" class="row">
@@ -131,6 +133,8 @@ const confirmed = (countedAt: Date, of: number) => ({
   confirmed: 'yes',
 })
 
+const noneWaits = 'None of these sends waits any more, or none did: see how they ended in the list.'
+
 interface CanceledProps {
   input: ListInput
   countedAt: Date
@@ -143,6 +147,7 @@ interface CanceledProps {
 function CanceledPage({ input, countedAt, done, next, total }: CanceledProps) {
   const { canceled, uncertain, tooLate, left } = done
   const of = canceled + uncertain + tooLate
+  const leftOut = whatWasLeftOut(canceled + uncertain, { tooLate }, noneWaits)
   return (
     <Layout title="Canceled" at="/sends">
       <section class="verdict over">
@@ -169,7 +174,7 @@ function CanceledPage({ input, countedAt, done, next, total }: CanceledProps) {
         {uncertain > 0 && (
           <p>{messages(uncertain)} will not be tried again, but an earlier attempt may have got through.</p>
         )}
-        {tooLate > 0 && <p>Left out: {messages(tooLate)} were being sent at that moment, or had ended.</p>}
+        {leftOut !== '' && <p>{leftOut}</p>}
         {left.length > 0 && (
           <ul>
             {left.map((requestId) => (

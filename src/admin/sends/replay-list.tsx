@@ -12,8 +12,10 @@ import {
 } from '../../../db/sends/replay-lists.ts'
 import { replaysPerSecond } from '../../../db/sends/replays.ts'
 import { replayResult } from '../../core/audit-details.ts'
+import { sumOfSkipped } from '../../core/left-out.ts'
 import { type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
+import { suppressionKeyOf } from '../suppression-key.ts'
 import {
   canBeReplayed,
   countIn,
@@ -33,11 +35,11 @@ import { ReplayedPage, TrialPage } from './replay-pages.tsx'
  * Replays a list of sends, by the rules of the command `replay` (db/sends/replay-sets.ts). The first form shows which would be
  * replayed and which left out; the second one replays these, part by part.
  */
-export const replayList = ({ db, log }: AdminRuntime) =>
+export const replayList = ({ db, log, settings }: AdminRuntime) =>
   factory.createHandlers(async (c) => {
     const sent = await readSentList(db, c, canBeReplayed, replayNeeds)
     const options = optionsIn(sent.fields)
-    const list = { ...(await listOf(db, sent)), ...options }
+    const list = { ...(await listOf(db, sent)), ...options, suppressionKey: suppressionKeyOf(settings) }
     if (!('confirmed' in sent.fields)) {
       const endedBy = await databaseNow(db)
       const would = await tryReplayList(db, { ...list, endedBy, limit: maxOfList })
@@ -113,14 +115,16 @@ function placeOfPart(fields: Record<string, unknown>): ReplayPlace | undefined {
 
 const doneIn = (fields: Record<string, unknown>) => ({
   replayed: countIn(fields, 'replayed'),
-  skipped: { expired: countIn(fields, 'expired'), refused: countIn(fields, 'refused') },
+  skipped: {
+    gone: countIn(fields, 'gone'),
+    suppressed: countIn(fields, 'suppressed'),
+    refused: countIn(fields, 'refused'),
+    expired: countIn(fields, 'expired'),
+  },
 })
 
 const sum = (before: ReturnType<typeof doneIn>, part: ReplayedPart): ReplayedPart => ({
   replayed: before.replayed + part.replayed,
-  skipped: {
-    expired: before.skipped.expired + part.skipped.expired,
-    refused: before.skipped.refused + part.skipped.refused,
-  },
+  skipped: sumOfSkipped(before.skipped, part.skipped),
   next: part.next,
 })

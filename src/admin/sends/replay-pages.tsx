@@ -1,4 +1,5 @@
 import type { ReplayedPart, ReplayList } from '../../../db/sends/replay-lists.ts'
+import { leftOutReasons, nothingThere } from '../../core/left-out.ts'
 import { Layout } from '../layout.tsx'
 import { formatCount } from '../numbers/spans.ts'
 import { maxOfList } from './change-list.ts'
@@ -46,7 +47,7 @@ export function TrialPage(props: TrialPageProps) {
             them.
           </p>
         )}
-        <LeftOut {...would} />
+        <LeftOut done={replayed} skipped={would.skipped} />
         <LeftOutByFilter state={input.status} leftOut={leftOut} />
         {replayed > 0 && (
           <form method="post" action="/sends/replay" class="row">
@@ -106,8 +107,7 @@ export function ReplayedPage({
                 ...fieldsOf(input, options, endedBy),
                 of: String(total),
                 replayed: String(replayed),
-                expired: String(skipped.expired),
-                refused: String(skipped.refused),
+                ...Object.fromEntries(Object.entries(skipped).map(([why, count]) => [why, String(count)])),
                 from: `${next.channelId} ${next.afterSeq}`,
               }}
             />
@@ -116,10 +116,10 @@ export function ReplayedPage({
             </button>
           </form>
         )}
-        <LeftOut {...done} />
+        <LeftOut done={replayed} skipped={skipped} />
         <ListButton
           input={input}
-          words={skipped.expired + skipped.refused > 0 ? 'Show those left out' : 'Back to the list'}
+          words={leftOutReasons(skipped).length > 0 ? 'Show those left out' : 'Back to the list'}
         />
       </section>
     </Layout>
@@ -134,16 +134,16 @@ const fieldsOf = (input: ListInput, { includeExpired, includeRefused }: ReplayOp
   confirmed: 'yes',
 })
 
-function LeftOut({ skipped: { expired, refused } }: Pick<ReplayedPart, 'skipped'>) {
-  if (expired + refused === 0) return null
+function LeftOut({ done, skipped }: { done: number } & Pick<ReplayedPart, 'skipped'>) {
+  const reasons = leftOutReasons(skipped)
+  if (reasons.length === 0) return done === 0 ? <p>{nothingThere.replay}</p> : null
   return (
     <>
       <p>Left out:</p>
       <ul>
-        {expired > 0 && <li>{formatCount(expired)} expired, or would have expired by now</li>}
-        {refused > 0 && (
-          <li>{formatCount(refused)} refused for good: the provider would refuse them again</li>
-        )}
+        {reasons.map((reason) => (
+          <li>{reason}</li>
+        ))}
       </ul>
     </>
   )

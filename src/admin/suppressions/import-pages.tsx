@@ -1,3 +1,4 @@
+import { nothingThere, whatWasLeftOut } from '../../core/left-out.ts'
 import { Layout } from '../layout.tsx'
 import { formatCount } from '../numbers/spans.ts'
 
@@ -33,7 +34,7 @@ export function PreviewPage(props: PreviewProps) {
             <h1>
               Add {entriesWords(props.added)} to the list of {account.name}?
             </h1>
-            <p>{formatCount(props.entries - props.added)} are on the list already, or in the file twice.</p>
+            <NotAdded {...props} />
             <p>Their waiting sends fail, and they get nothing any more.</p>
             {props.added > 0 && (
               <form method="post" action="/suppressions/import" enctype="multipart/form-data">
@@ -58,13 +59,16 @@ export function ImportedPage({ account, entries, added }: OfAccount & { entries:
         <h1>
           Added {entriesWords(added)} to the list of {account.name}
         </h1>
-        {entries > added && (
-          <p>{formatCount(entries - added)} were on the list already, or in the file twice.</p>
-        )}
+        <NotAdded entries={entries} added={added} />
         <BackToList account={account} />
       </section>
     </Layout>
   )
+}
+
+function NotAdded({ entries, added }: { entries: number; added: number }) {
+  const leftOut = whatWasLeftOut(added, { listed: entries - added }, nothingThere.import)
+  return leftOut === '' ? null : <p>{leftOut}</p>
 }
 
 const BackToList = ({ account }: OfAccount) => (
