@@ -93,9 +93,13 @@ test('the CLI can use dev as soon as /readyz is 200; dev prints its addresses, a
   expect(await early.ended).toEqual([1, null])
   expect(early.output()).toMatch(/npm run dev is running here, as process \d+: stop it/)
   await first.stop()
-  expect((await cli(path, 'account', 'list')).stderr).toBe(
-    'DATABASE_URL is not set, and npm run dev is not running here: set DATABASE_URL, or start npm run dev\n',
-  )
+  expect(JSON.parse((await cli(path, 'account', 'list')).stderr)).toEqual({
+    error: {
+      code: 'usage',
+      message:
+        'DATABASE_URL is not set, and npm run dev is not running here: set DATABASE_URL, or start npm run dev',
+    },
+  })
 
   const metricsPort = await portToKeep()
   const settings = { METRICS_PORT: String(metricsPort) }
