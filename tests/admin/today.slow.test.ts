@@ -96,6 +96,18 @@ describe('today', () => {
     }
   })
 
+  test('leads from each count to the list of the sends it counts', async () => {
+    const failures = `/sends\\?accountId=${account.accountId}&(?:amp;)?status=failed&(?:amp;)?acceptedFrom=[^"]+`
+    const { html } = await page(`/?account=${account.accountId}&span=week`)
+    const [, link = '', count = ''] = html.match(new RegExp(`<a href="(${failures})">(\\d+)</a>`)) ?? []
+    expect(Number(count)).toBeGreaterThan(0)
+    const list = await page(link.replaceAll('&amp;', '&'))
+    expect(list.text).toContain(`${count} send`)
+    expect((await page('/channels')).html).toMatch(
+      /<a href="\/sends\?channelId=[^"]+acceptedFrom=[^"]+">\d+<\/a>/,
+    )
+  })
+
   test('says why sends failed, by reason and code', async () => {
     const { text } = await page('/')
     expect(text).toMatch(/failed by the recipient: [^0-9]* \S+ 1/)

@@ -48,7 +48,7 @@ export function ChannelPage({
       {role === 'operator' && !channel.deletedAt && <HoldForm channel={channel} />}
       <section aria-labelledby="sums">
         <h2 id="sums">Sends</h2>
-        <Figures columns={columns} />
+        <Figures columns={columns} of={{ channelId: channel.channelId }} now={now} />
         <SpanNote from={from} countedSince={countedSince} />
         <HourChart byHour={byHour} now={now} />
       </section>
@@ -87,7 +87,7 @@ function Condition({ channel, facts, lastFailure }: ConditionProps) {
           </Fact>
         )}
         <Fact name="Waiting now">
-          <Waiting waiting={channel.waiting} />
+          <Waiting channel={channel} />
         </Fact>
         <Fact name="Oldest due since">
           <DueSince at={channel.oldestDue} />

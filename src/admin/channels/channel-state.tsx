@@ -2,6 +2,7 @@ import { countedWaiting, type LastFailure, type ListedChannel } from '../../../d
 import { channelStatus } from '../../core/channel-status.ts'
 import { Moment } from '../inline-elements.tsx'
 import { formatCount } from '../numbers/spans.ts'
+import { listLink } from '../sends/list-form.ts'
 
 const stateClass = { ready: 'sent', failing: 'failed', held: 'failed' } as const
 
@@ -34,8 +35,13 @@ export function LastFailedAnswer({ requestId, at, record }: LastFailure) {
 }
 
 /** How many sends wait. Beyond a number they are not counted. */
-export function Waiting({ waiting }: { waiting: number }) {
-  return <>{waiting > countedWaiting ? `more than ${formatCount(countedWaiting)}` : formatCount(waiting)}</>
+export function Waiting({ channel: { channelId, waiting } }: { channel: ListedChannel }) {
+  if (waiting === 0) return <>0</>
+  return (
+    <a href={listLink({ channelId, status: 'queued' })}>
+      {waiting > countedWaiting ? `more than ${formatCount(countedWaiting)}` : formatCount(waiting)}
+    </a>
+  )
 }
 
 /** Since when the first has been due; nothing if it isn't due yet. */

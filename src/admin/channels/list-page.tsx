@@ -5,8 +5,9 @@ import { providerNames } from '../../core/providers/index.ts'
 import { tableRows } from '../each-shown.tsx'
 import { Choice, TextField } from '../fields.tsx'
 import { Layout } from '../layout.tsx'
+import { FigureLink } from '../numbers/figure-link.tsx'
 import { alarming } from '../numbers/figures.tsx'
-import { figuresOf, formatCount, noCounts } from '../numbers/spans.ts'
+import { figuresOf, noCounts } from '../numbers/spans.ts'
 import { ChannelState, DueSince, LastFailedAnswer, Waiting } from './channel-state.tsx'
 
 interface ListPageProps {
@@ -86,6 +87,7 @@ function List({
             render: (channel) => {
               const lastFailure = lastFailures.get(channel.channelId)
               const { Accepted, Failed } = figuresOf(counts.get(channel.channelId) ?? noCounts)
+              const shown = { of: { channelId: channel.channelId }, span: 'hour', now: new Date() } as const
               return (
                 <tr>
                   <td class="words">
@@ -102,14 +104,16 @@ function List({
                     {lastFailure ? <LastFailedAnswer {...lastFailure} /> : '–'}
                   </td>
                   <td data-label="Waiting">
-                    <Waiting waiting={channel.waiting} />
+                    <Waiting channel={channel} />
                   </td>
                   <td data-label="Oldest due since">
                     <DueSince at={channel.oldestDue} />
                   </td>
-                  <td data-label="Accepted, last hour">{formatCount(Accepted)}</td>
+                  <td data-label="Accepted, last hour">
+                    <FigureLink {...shown} figure="Accepted" count={Accepted} />
+                  </td>
                   <td data-label="Failed, last hour" class={alarming('Failed', Failed)}>
-                    {formatCount(Failed)}
+                    <FigureLink {...shown} figure="Failed" count={Failed} />
                   </td>
                 </tr>
               )

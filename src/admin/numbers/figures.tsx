@@ -1,9 +1,20 @@
 import type { Counts } from '../../../db/counters/read.ts'
-import { type Figure, figureNames, figuresOf, figureWords, formatCount, type Span, spans } from './spans.ts'
+import { type CountedOf, FigureLink } from './figure-link.tsx'
+import { type Figure, figureNames, figuresOf, figureWords, type Span, spans } from './spans.ts'
 
-/** Counts over several spans, side by side. */
-export function Figures({ columns }: { columns: readonly { span: Span; counts: Counts }[] }) {
-  const shown = columns.map(({ span, counts }) => ({ name: spans[span].name, figures: figuresOf(counts) }))
+interface FiguresProps {
+  columns: readonly { span: Span; counts: Counts }[]
+  of: CountedOf
+  now: Date
+}
+
+/** Counts over several spans, side by side; each leads to its sends. */
+export function Figures({ columns, of, now }: FiguresProps) {
+  const shown = columns.map(({ span, counts }) => ({
+    span,
+    name: spans[span].name,
+    figures: figuresOf(counts),
+  }))
   return (
     <div class="scroll">
       <table class="numbers">
@@ -21,9 +32,9 @@ export function Figures({ columns }: { columns: readonly { span: Span; counts: C
               <th scope="row" title={figureWords[figure]}>
                 {figure}
               </th>
-              {shown.map(({ name, figures }) => (
+              {shown.map(({ span, name, figures }) => (
                 <td data-label={name} class={alarming(figure, figures[figure])}>
-                  {formatCount(figures[figure])}
+                  <FigureLink {...{ figure, of, span, now }} count={figures[figure]} />
                 </td>
               ))}
             </tr>

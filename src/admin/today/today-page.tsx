@@ -7,12 +7,12 @@ import { ChannelState, DueSince, Waiting } from '../channels/channel-state.tsx'
 import { Layout } from '../layout.tsx'
 import { HourChart } from '../numbers/chart.tsx'
 import { FailureTable } from '../numbers/failure-table.tsx'
+import { FigureLink } from '../numbers/figure-link.tsx'
 import { alarming, Figures, SpanNote } from '../numbers/figures.tsx'
 import {
   type Figure,
   figuresOf,
   figureWords,
-  formatCount,
   hoursOf,
   noCounts,
   type Span,
@@ -61,7 +61,7 @@ export function TodayPage({ query, accountName, now, countedSince, ...shown }: T
       {query.account === undefined && <AttentionList attention={attention} uncertain={week.uncertain} />}
       <section aria-labelledby="sums">
         <h2 id="sums">{of}</h2>
-        <Figures columns={columns} />
+        <Figures columns={columns} of={{ accountId: query.account }} now={now} />
         <SpanNote from={from} countedSince={countedSince} />
         <HourChart byHour={byHour} now={now} />
       </section>
@@ -113,7 +113,7 @@ const shownFigures: readonly Figure[] = [
 
 interface ByChannelProps extends Pick<TodayProps, 'query' | 'now' | 'channels' | 'counts' | 'isMore'> {}
 
-function ByChannel({ query, channels, counts, isMore }: ByChannelProps) {
+function ByChannel({ query, now, channels, counts, isMore }: ByChannelProps) {
   const { span, skip } = query
   return (
     <section aria-labelledby="channels">
@@ -145,7 +145,7 @@ function ByChannel({ query, channels, counts, isMore }: ByChannelProps) {
             </thead>
             <tbody>
               {channels.map((channel) => (
-                <ChannelRow channel={channel} counts={counts.get(channel.channelId) ?? noCounts} />
+                <ChannelRow {...{ channel, span, now }} counts={counts.get(channel.channelId) ?? noCounts} />
               ))}
             </tbody>
           </table>
@@ -167,7 +167,15 @@ function ByChannel({ query, channels, counts, isMore }: ByChannelProps) {
   )
 }
 
-function ChannelRow({ channel, counts }: { channel: ListedChannel; counts: Counts }) {
+interface ChannelRowProps {
+  channel: ListedChannel
+  counts: Counts
+  span: Span
+  now: Date
+}
+
+function ChannelRow({ channel, counts, span, now }: ChannelRowProps) {
+  const of = { channelId: channel.channelId }
   const figures = figuresOf(counts)
   return (
     <tr>
@@ -182,11 +190,11 @@ function ChannelRow({ channel, counts }: { channel: ListedChannel; counts: Count
       </td>
       {shownFigures.map((name) => (
         <td data-label={name} class={alarming(name, figures[name])}>
-          {formatCount(figures[name])}
+          <FigureLink {...{ of, span, now }} figure={name} count={figures[name]} />
         </td>
       ))}
       <td data-label="Waiting now">
-        <Waiting waiting={channel.waiting} />
+        <Waiting channel={channel} />
       </td>
       <td data-label="Oldest due since">
         <DueSince at={channel.oldestDue} />
