@@ -11,6 +11,8 @@ const turnMs = 5
 
 interface Line {
   isBusy: boolean
+  /** What of the connection had been read when its last request came. */
+  bytesRead: number
   /** Requests that were read before earlier ones were answered. Created with the first one, as few clients pipeline. */
   waiting: [IncomingMessage, ServerResponse][] | undefined
   /** For good: no request after a dropped one can be answered, so none may be processed. */
@@ -44,9 +46,13 @@ export function oneByOne(answer: RequestListener): RequestListener {
 
   return (request, response) => {
     const { socket } = request
-    const line = lines.get(socket) ?? { isBusy: false, waiting: undefined, isFlooded: false }
+    const line = lines.get(socket) ?? { isBusy: false, bytesRead: 0, waiting: undefined, isFlooded: false }
     if (line.isFlooded) return
-    if (!line.isBusy) {
+    const { bytesRead } = socket
+    // With bodies, Node.js lets a request be answered before it parses the next one of the same read: a hundred would be at once.
+    const isReadAhead = line.isBusy || line.bytesRead === bytesRead
+    line.bytesRead = bytesRead
+    if (!isReadAhead) {
       lines.set(socket, line)
       return begin(line, request, response)
     }
@@ -55,6 +61,9 @@ export function oneByOne(answer: RequestListener): RequestListener {
     if (line.waiting.length + 1 < maxPipelined) line.waiting.push([request, response])
     else line.isFlooded = true
     socket.pause()
+    if (line.isBusy) return
+    line.isBusy = true
+    beginInTurn(() => advance(line, socket))
   }
 }
 

@@ -88,3 +88,20 @@ test('a request with a body waits for the one before it, and is read whole', asy
   await eventually('all bodies', async () => bodies.length === 4)
   expect(bodies).toEqual([body.length, body.length, body.length, 0])
 })
+
+test('requests with bodies that come in one packet are answered in several turns, and others meanwhile', async () => {
+  let turn = 0
+  const answeredIn = new Map<number, number>()
+  const server = await serve((request, response) => {
+    setImmediate(() => turn++)
+    request.resume()
+    response.end('x')
+    answeredIn.set(turn, (answeredIn.get(turn) ?? 0) + 1)
+  })
+  const socket = await open(server)
+  socket.resume()
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'.repeat(50))
+  const answered = () => [...answeredIn.values()].reduce((sum, count) => sum + count, 0)
+  await eventually('all answers', async () => answered() === 50)
+  expect(Math.max(...answeredIn.values())).toBeLessThan(20)
+})
