@@ -9,6 +9,7 @@ import { checkDatabase, checkRedis } from '../src/platform/start-check.ts'
 import { startLog } from '../src/platform/start-log.ts'
 import { ShardsInForce } from '../src/queue/shards-in-force.ts'
 import { openRuntime } from '../src/runtime.ts'
+import { warnOfPlainChannels } from './plain-channels.ts'
 import { WakeUpFlow } from './queue/wake-up-flow.ts'
 import { startWorker } from './worker.ts'
 
@@ -24,6 +25,7 @@ await runProcess(async () => {
   await Promise.all([checkDatabase(runtime), checkRedis(runtime)])
   const health = await serveHealth(runtime, readiness)
   await inForce.agreed()
+  void warnOfPlainChannels(runtime)
   const worker = startWorker(runtime, name, flow)
   closeOnSignal(log, stopWithinMs.worker, async () => {
     readiness.drain()

@@ -188,6 +188,7 @@ export function listChannels(db: Database, accountId: string) {
       heldAt: channels.heldAt,
       heldReason: channels.heldReason,
       createdAt: channels.createdAt,
+      shownConfig: channels.shownConfig,
     })
     .from(channels)
     .where(and(eq(channels.accountId, accountId), isNull(channels.deletedAt)))

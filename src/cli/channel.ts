@@ -16,6 +16,7 @@ import type { AuditDetail, AuditRow } from '../core/audit.ts'
 import { addressIssue } from '../core/config-address.ts'
 import { describeIssue, describeIssues } from '../core/issues.ts'
 import { heldByOperator } from '../core/own-reasons.ts'
+import { plainWarning } from '../core/plain-channel.ts'
 import type { ProviderRules } from '../core/provider.ts'
 import { type ProviderName, providerNames, providerRules } from '../core/providers/index.ts'
 import { expectsReceipts } from '../core/receipt.ts'
@@ -56,9 +57,16 @@ export function channelCommands(program: Command, answer: Answerer): void {
     .command('list')
     .requiredOption('--account <id>', 'the account that owns the channels')
     .action((options: { account: string }, command: Command) =>
-      answer(command, async ({ db }) => ({
-        channels: await listChannels(db, await existingAccount(db, options.account)),
-      })),
+      answer(command, async ({ db, setting }) => {
+        const channels = await listChannels(db, await existingAccount(db, options.account))
+        const networks = setting('ALLOWED_PRIVATE_NETWORKS')
+        return {
+          channels: channels.map(({ shownConfig, ...channel }) => {
+            const warning = plainWarning(shownConfig, networks)
+            return { ...channel, ...(warning !== undefined && { warning }) }
+          }),
+        }
+      }),
     )
 }
 

@@ -4,6 +4,7 @@ import type { ChannelFacts, LastFailure, ListedChannel } from '../../../db/overv
 import { channelStatus } from '../../core/channel-status.ts'
 import { shownFallback } from '../../core/fallback.ts'
 import type { Role } from '../../core/person.ts'
+import { plainWarning } from '../../core/plain-channel.ts'
 import { autoCauses } from '../../core/suppression.ts'
 import { History } from '../audit/history.tsx'
 import { Moment } from '../inline-elements.tsx'
@@ -63,6 +64,7 @@ type ConditionProps = Pick<ChannelPageProps, 'channel' | 'facts' | 'lastFailure'
 
 function Condition({ channel, facts, lastFailure }: ConditionProps) {
   const { status, statusSince, statusReason } = channelStatus(channel)
+  const warning = plainWarning(facts.shownConfig)
   const tone = channel.deletedAt ? 'over' : status === 'ready' ? 'good' : 'bad'
   return (
     <section class={`verdict ${tone}`}>
@@ -93,6 +95,7 @@ function Condition({ channel, facts, lastFailure }: ConditionProps) {
           <DueSince at={channel.oldestDue} />
         </Fact>
         <OfProvider channel={channel} facts={facts} />
+        {warning !== undefined && <Fact name="Warning">{warning}</Fact>}
       </dl>
     </section>
   )
