@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { connectDatabase } from '../../../db/client.ts'
 import { mintMediaLink } from '../../../src/core/media-link.ts'
 import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
 import { startService } from '../../../src/dev/service-process.ts'
 import { type Account, accept, buildAccount, textBody } from '../../support/builders.ts'
+import { buildProviderChannel } from '../../support/provider-channel.ts'
+import { whatsAppConfig } from '../../support/receipts.ts'
 import { testSecrets } from '../../support/service.ts'
 import { freshStores } from '../../support/stores.ts'
 import { eventually } from '../../support/wait.ts'
@@ -13,13 +16,15 @@ const publicBaseUrl = 'https://messages.example.com'
 const credentialsKey = Buffer.from(testSecrets.CREDENTIALS_KEY, 'base64')
 /** One less than what closes the connection. */
 const ahead = 99
-const mediaBytes = 8 * 1024 * 1024
+const mebibyte = 1024 * 1024
+const mediaBytes = 8 * mebibyte
 
 let reaper: Reaper
 let environment: Record<string, string>
 let account: Account
 let mediaPath: string
 let sendPath: string
+let receiptsPath: string
 
 beforeAll(async () => {
   reaper = startReaper()
@@ -39,7 +44,10 @@ beforeAll(async () => {
     onConnectionLost: () => {},
   })
   const settings = { API_KEY_PEPPER: testSecrets.API_KEY_PEPPER, CREDENTIALS_KEY: credentialsKey }
-  account = await buildAccount({ runtime: { db, settings } })
+  const registry = { runtime: { db, settings } }
+  account = await buildAccount(registry)
+  const channelId = await buildProviderChannel(registry, account.accountId, 'whatsapp-cloud', whatsAppConfig)
+  receiptsPath = `/receipts/${channelId}`
   await db.$client.end()
   const { service, stop } = await startApi()
   await Promise.all(Array.from({ length: 100 }, () => accept(service, account, textBody('x'.repeat(4000)))))
@@ -61,21 +69,27 @@ async function start(entry: string, readyEvent: string) {
     if (line.includes('"serving_health"')) metricsPort = JSON.parse(line).metricsPort
   }
   const process = await startService({ entry, readyEvent, environment, reaper, onLine })
-  return { pid: process.child.pid as number, process, metricsPort }
+  const stop = () => {
+    // A drain would take a second each time.
+    process.child.kill('SIGKILL')
+    return process.stop()
+  }
+  return { pid: process.child.pid as number, process, metricsPort, stop }
 }
 
 async function startApi() {
-  const { pid, process, metricsPort } = await start('src/server.ts', 'listening')
+  const { process, ...started } = await start('src/server.ts', 'listening')
   const port = Number(process.ready.port)
   const service = { url: `http://127.0.0.1:${port}` }
   await eventually('the API', async () => (await fetch(`${service.url}/readyz`)).ok)
-  return { pid, port, metricsPort, service, stop: () => process.stop() }
+  return { ...started, port, service }
 }
 
 const authorization = () => ({ Authorization: `Bearer ${account.apiKey}` })
 const bodyOf = (bytes: number) => JSON.stringify(textBody()).padEnd(bytes)
-const post = (headers: Record<string, string> = {}) =>
-  pipelined(4, { method: 'POST', path: '/v1/messages', headers, body: bodyOf(1024 * 1024) })
+const itemsOf = (count: number) => JSON.stringify({ ...textBody(), items: Array(count).fill(1) })
+const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+  pipelined(4, { method: 'POST', path, headers, body })
 const get = (path: string, headers: Record<string, string> = {}) => pipelined(ahead, { path, headers })
 const headersOf = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`X-${n}`, '1']))
@@ -93,11 +107,16 @@ const floods: Record<string, () => Buffer> = {
   'GET of no route': () => get('/nowhere'),
   'a list of 100 sends': () => get('/v1/messages?limit=100', authorization()),
   'HEAD of media': () => head(mediaPath),
+  'media of 8 MiB': () => get(mediaPath),
+  'receipts of no channel': () =>
+    pipelined(ahead, { method: 'POST', path: `/receipts/${randomUUID()}`, body: '{}' }),
+  'receipts of 1 MiB': () => post(receiptsPath, bodyOf(mebibyte)),
   'one send': () => get(sendPath, authorization()),
   'requests with 150 headers': () => get('/docs', headersOf(150)),
   'requests with 1,000 headers': () => get('/healthz', headersOf(1000)),
-  'sends with bodies of 1 MiB': () => post(authorization()),
-  'bodies of 1 MiB without a key': () => post(),
+  'sends with bodies of 1 MiB': () => post('/v1/messages', bodyOf(mebibyte), authorization()),
+  'sends with 9,000 items': () => post('/v1/messages', itemsOf(9000), authorization()),
+  'bodies of 1 MiB without a key': () => post('/v1/messages', bodyOf(mebibyte)),
 }
 const some = ['GET /docs']
 
@@ -127,8 +146,8 @@ describe('the API stays small, and answers others in time, under a hundred conne
 test.each(['/login', '/metrics'])(
   'so does the admin process under a hundred that pipeline GET %s',
   async (path) => {
-    const { pid, process } = await start('src/admin/main.ts', 'serving_admin')
-    onTestFinished(() => process.stop())
+    const { pid, process, stop } = await start('src/admin/main.ts', 'serving_admin')
+    onTestFinished(stop)
     await expectCalmUnder({ pid, port: Number(process.ready.adminPort), bytes: get(path) })
   },
 )
