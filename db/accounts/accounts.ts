@@ -1,4 +1,4 @@
-import { asc, eq, sql } from 'drizzle-orm'
+import { asc, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { nameKey } from '../../src/core/person.ts'
 import type { Database, Transaction } from '../client.ts'
@@ -19,22 +19,12 @@ export async function createAccount(
   return id
 }
 
-/**
- * Creates an account, unless another one has its name, in whatever case. Accounts of earlier releases may share a name.
- *
- * @returns the id of the other one, if there is one.
- */
-export async function createAccountByName(
-  transaction: Transaction,
-  name: string,
-  limit?: RateLimit,
-): Promise<{ created: string } | { existing: string }> {
-  // Creations wait for each other, also those of another release.
-  await transaction.execute(sql`lock table ${accounts} in share row exclusive mode`)
-  const all = await listAccounts(transaction)
+/** The ids of the accounts that have a name, in whatever case. */
+export async function accountsNamed(db: Database | Transaction, name: string): Promise<string[]> {
+  const all = await listAccounts(db)
   // Not in PostgreSQL, whose `lower` depends on the database's locale.
-  const same = all.find((account) => nameKey(account.name.trim()) === nameKey(name.trim()))
-  return same ? { existing: same.accountId } : { created: await createAccount(transaction, name, limit) }
+  const same = all.filter((account) => nameKey(account.name.trim()) === nameKey(name.trim()))
+  return same.map(({ accountId }) => accountId)
 }
 
 export async function updateRateLimit(

@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
 import {
-  createAccountByName,
+  accountsNamed,
+  createAccount,
   listAccounts,
   type RateLimit,
   updateRateLimit,
 } from '../../db/accounts/accounts.ts'
 import { audited } from '../../db/audit/record.ts'
-import { type Answerer, CliError } from './answer.ts'
+import type { Answerer } from './answer.ts'
 import { existingAccount, rateLimit } from './arguments.ts'
 import { name } from './name.ts'
 
@@ -20,22 +21,14 @@ export function accountCommands(program: Command, answer: Answerer): void {
     .action((options: { name: string; rateLimit?: RateLimit }, command: Command) =>
       answer(command, async ({ db, actor }) => {
         const { name, rateLimit } = options
-        const creation = await audited(
+        const others = await accountsNamed(db, name)
+        const accountId = await audited(
           db,
-          (transaction) => createAccountByName(transaction, name, rateLimit),
-          (creation) =>
-            'created' in creation && {
-              ...actor,
-              action: 'account.create',
-              target: creation.created,
-              details: detailsOf(options),
-            },
+          (transaction) => createAccount(transaction, name, rateLimit),
+          (target) => ({ ...actor, action: 'account.create', target, details: detailsOf(options) }),
         )
-        if ('created' in creation) return { accountId: creation.created }
-        throw new CliError(
-          'refused',
-          `There is an account named ${name} already, ${creation.existing}: use it, or choose another name`,
-        )
+        const warnings = others.map((id) => `The account ${id} has this name, too.`)
+        return { accountId, ...(warnings.length > 0 && { warnings }) }
       }),
     )
 

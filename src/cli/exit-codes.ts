@@ -3,13 +3,13 @@ export const exitCodes = {
   done: 0,
   /** Anything else: an internal error, or work that didn't end as it should. */
   failed: 1,
-  /** The command line, a file that it names, or a setting is faulty. */
-  usage: 2,
   not_found: 3,
   /** A rule, or the state that something is in, forbids it. */
   refused: 4,
   /** PostgreSQL can't be used. */
   store_away: 5,
+  /** The command line, a file that it names, or a setting is faulty. 2 is left to commands that say whether something differs. */
+  usage: 64,
 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]

@@ -55,7 +55,7 @@ async function words(verb: string, faulty: object, ...args: string[]): Promise<v
   const refused = await call(endpointId, verb, faulty)
   expectError(refused, 400)
   const { status, stderr } = await runCli(service, ...args.map((arg) => arg.replace('ID', endpointId)))
-  expect(status).toBe(2)
+  expect(status).toBe(64)
   expect(afterField(stderr)).toBe(afterField(refused.body.message))
 }
 

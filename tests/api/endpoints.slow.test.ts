@@ -122,7 +122,7 @@ test.each(words)(
       ['update', endpointId],
     ]) {
       const { status, stderr } = await cli('endpoint', ...command, ...options)
-      expect(status).toBe(2)
+      expect(status).toBe(64)
       expect(afterField(stderr)).toBe(afterField(refused.body.message))
     }
     expect(await listed()).toMatchObject([{ endpointId, url, events: null }])

@@ -27,7 +27,7 @@ describe('channel create', () => {
     ['whatsapp-cloud', whatsApp('http://graph.example.com')],
   ])('refuses plain http to a public host: %s', async (provider, config) => {
     const { status, stderr } = await create(provider, config)
-    expect(status).toBe(2)
+    expect(status).toBe(64)
     expect(stderr).toMatch(/(url|baseUrl): http would send .* in plain text; use https, or allow/)
   })
 
@@ -48,7 +48,7 @@ describe('channel create', () => {
           NODE_ENV: 'production',
           ...strongKey,
         })
-        expect(status).toBe(2)
+        expect(status).toBe(64)
         expect(stderr).toMatch(new RegExp(`${field} is .*forge receipts; make one with: openssl rand`))
         expect((await create('whatsapp-cloud', config, { NODE_ENV: 'development' })).status).toBe(0)
       }
@@ -65,7 +65,7 @@ describe('channel create', () => {
     async (provider, config, named) => {
       const before = await channels()
       const { status, stdout, stderr } = await create(provider, config)
-      expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+      expect({ status, stdout }).toEqual({ status: 64, stdout: '' })
       expect(stderr.trim().split('\n')).toHaveLength(1)
       expect(stderr).toContain(`${named} is not a public address`)
       expect(stderr).toContain('ALLOWED_PRIVATE_NETWORKS')
@@ -96,7 +96,7 @@ test('channel update refuses it, too, and keeps the previous config', async () =
       .rows
   const before = await sealed()
   const { status, stderr } = await update({}, ...config)
-  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining('url: 10.0.0.1') })
+  expect({ status, stderr }).toEqual({ status: 64, stderr: expect.stringContaining('url: 10.0.0.1') })
   expect(await sealed()).toEqual(before)
   expect((await update(allowing, ...config)).status).toBe(0)
   expect((await update({}, '--name', 'Renamed')).status).toBe(0)

@@ -91,7 +91,7 @@ test.each([
     ]
     for (const ran of commands.map((command) => runCli(service, ...command, option, value))) {
       const { status, stdout, stderr } = await ran
-      expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+      expect({ status, stdout }).toEqual({ status: 64, stdout: '' })
       expect(stderr.trim().split('\n')).toHaveLength(1)
       expect(stderr).toContain(option)
       expect(stderr).toContain(hint)

@@ -63,7 +63,10 @@ test('itself, a circle, a fourth channel, an absent, a deleted and another accou
     [third, 'nothing', 'Fix --fallback: its account has no channel nothing'],
   ] as const
   for (const [channel, fallback, sentence] of refusals)
-    expect(await update(channel, '--fallback', fallback)).toMatchObject({ status: 2, stderr: sentence + see })
+    expect(await update(channel, '--fallback', fallback)).toMatchObject({
+      status: 64,
+      stderr: sentence + see,
+    })
   await runCli(service, 'channel', 'delete', fourth)
   expect((await update(third, '--fallback', fourth)).stderr).toContain(`its account has no channel ${fourth}`)
   expect((await update(third, '--fallback-within', '60')).stderr).toContain(

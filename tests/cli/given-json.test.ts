@@ -78,7 +78,7 @@ test.each<[string, () => Promise<string>, RegExp]>([
   ['that is not JSON', () => file('{"secret":"hunter2"'), /is not valid JSON; check it, in .*given\.json/],
 ])('a file %s is one line that says what to do, and repeats nothing of it', async (_, path, message) => {
   const { status, stderr } = await runCli(service, ...create, '--config', `@${await path()}`)
-  expect(status).toBe(2)
+  expect(status).toBe(64)
   expect(stderr.trim().split('\n')).toHaveLength(1)
   expect(stderr).toMatch(message)
   expect(stderr).toContain('--config')

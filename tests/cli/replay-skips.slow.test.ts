@@ -241,7 +241,7 @@ describe('a set is narrowed', () => {
     const failed = await gaveUp(by)
     const args = ['replay', '--channel', by.channelId, '--status', 'failed', ...options]
     const { status, stdout, stderr } = await runCli(service, ...args)
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect({ status, stdout }).toEqual({ status: 64, stdout: '' })
     expect(stderr.trim().split('\n')).toHaveLength(1)
     expect(stderr).toContain(hint)
     expect(await statusesOf([failed])).toEqual(['failed'])
@@ -251,7 +251,7 @@ describe('a set is narrowed', () => {
     const requestId = await refused(account)
     for (const option of ['--dry-run', '--include-refused']) {
       const { status, stderr } = await runCli(service, 'replay', requestId, option)
-      expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining('replay --help') })
+      expect({ status, stderr }).toEqual({ status: 64, stderr: expect.stringContaining('replay --help') })
     }
     expect(await statusesOf([requestId])).toEqual(['failed'])
   })

@@ -24,7 +24,7 @@ const refusedWith = async (code: number, ...args: string[]) => {
   expect(stderr.trim().split('\n')).toHaveLength(1)
   return stderr
 }
-const refused = (...args: string[]) => refusedWith(2, ...args)
+const refused = (...args: string[]) => refusedWith(64, ...args)
 const notFound = (...args: string[]) => refusedWith(3, ...args)
 
 const list = async (accountId: string, ...args: string[]) =>

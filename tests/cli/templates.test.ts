@@ -23,7 +23,7 @@ async function expectSet(channelId: string, name: string, definition: object) {
   ).toEqual([{ channelId, name }])
 }
 
-async function expectRefusal(result: Awaited<ReturnType<typeof set>>, hint: string, code = 2) {
+async function expectRefusal(result: Awaited<ReturnType<typeof set>>, hint: string, code = 64) {
   const { status, stdout, stderr } = result
   expect({ status, stdout }).toEqual({ status: code, stdout: '' })
   expect(stderr.trim().split('\n')).toHaveLength(1)
