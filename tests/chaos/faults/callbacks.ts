@@ -100,7 +100,9 @@ async function countWaiting({ world }: Phase, { endpointId }: CallbackReceiver):
 
 async function readSends({ world, channelId }: Phase): Promise<ChangedSend[]> {
   const { rows } = await world.db.$client.query<ChangedSend>(
-    'select request_id as "requestId", change_number as changes from sends where channel_id = $1',
+    `select request_id as "requestId", change_number as changes,
+            (select count(*)::int from send_events e where e.request_id = s.request_id and event = 'fell_back') as untold
+     from sends s where channel_id = $1`,
     [channelId],
   )
   return rows
