@@ -14,9 +14,12 @@ export function mimetypeIn(text: string): string | undefined {
   return [whole, bare.trim()].find((type) => type.length <= maxMimetypeLength && mimetypePattern.test(type))
 }
 
-/** Types by which servers and clients say that they don't know the type. Amazon S3, for example, has `binary/octet-stream`. */
+/**
+ * Types by which servers and clients say that they don't know the type. Amazon S3, for example, has `binary/octet-stream`, Java
+ * `content/unknown`, and what `curl` uploads has the type of a form.
+ */
 const unknownTypes =
-  /^((application|binary)\/(x-)?(octet-?stream|binary|(force-)?download|unknown)|unknown\/unknown|\*\/\*)\s*(;|$)/i
+  /^((application|binary|octet|content|unknown)\/(x-)?(octet(-?stream)?|stream|binary|(force-)?download|unknown(-content-type)?)|application\/x-www-form-urlencoded|\*\/\*)\s*(;|$)/i
 
 /** Whether a type says what the content is, unlike `application/octet-stream`. */
 export const saysWhatItIs = (type: string): boolean => !unknownTypes.test(type)

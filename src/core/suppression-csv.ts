@@ -44,7 +44,7 @@ function readEntry(
 ): CsvEntry | { issue: string } {
   if (fields.length !== columns.length)
     return { issue: `has ${fields.length} fields in place of ${columns.length}` }
-  const [value = '', channelId = '', reason = ''] = fields
+  const [value = '', channelId = '', reason = ''] = fields.map((field) => field.trim())
   const written = textOf(value).trim()
   // An export may hold a number that only earlier releases took.
   const contact = parseStoredContact(written)
@@ -77,6 +77,7 @@ function lineReader(isChannel: (id: string) => boolean) {
     )
     if (line === undefined) return { issue: notUtf8 }
     if (separator === undefined) {
+      if (line.trim() === '') return undefined
       if (number === 1 && /^"?sep=.?"?\s*$/i.test(line)) return undefined
       separator = csvSeparators.find((one) => isHeader(csvFields(line, one)))
       return separator ? undefined : { issue: `has to be ${csvHeader}`, ends: true }
@@ -92,7 +93,9 @@ function lineReader(isChannel: (id: string) => boolean) {
 
 const isHeader = (fields: string[] | undefined) =>
   fields !== undefined &&
-  columns.every((column, index) => fields[index]?.trim().toLowerCase() === column.toLowerCase()) &&
+  columns.every(
+    (column, index) => fields[index]?.replaceAll(/\s/g, '').toLowerCase() === column.toLowerCase(),
+  ) &&
   fields.slice(columns.length).every((field) => field.trim() === '')
 
 /** What a file has: how many entries, or what is wrong with it, naming the faulty lines. */

@@ -107,7 +107,9 @@ function refusalOf(step: Step, reply: string, config: SmtpConfig): Outcome {
 
 /** What the words of a refusal say of the contact. The words themselves are left out, because they may repeat it. */
 const meaningAt = (step: Step, code: string | undefined, reply: string) =>
-  step === 'recipient' || step === 'content' ? meaningInWords(code, wordsOf(reply)) : undefined
+  step === 'recipient' || step === 'content'
+    ? meaningInWords({ code, reply: codeOf(reply), words: wordsOf(reply) })
+    : undefined
 
 const isOfContact = (step: Step, { outcome, fault }: Failure) =>
   outcome === 'rejected' && fault === 'recipient' && (step === 'recipient' || step === 'content')

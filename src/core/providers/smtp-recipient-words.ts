@@ -6,13 +6,18 @@ const address = /[^\s<>]{1,64}@[^\s<>]{1,255}/g
 /** A server's words as the patterns read them: without addresses, which may contain any word. */
 export const wordsToRead = (words: string): string => words.slice(0, longestWords).replaceAll(address, '')
 
-/** Codes that say nothing, or only what they are about: the words after them say more. `5.7.0` is of a policy, always. */
+/**
+ * Codes that say nothing, such as Microsoft's `5.0.350`, or only what they are about: the words after them say more. `5.7.0` is of a
+ * policy, always.
+ */
 export const isVagueCode = (code: string | null | undefined): boolean =>
-  !code || /^[245]\.[0-6]\.0$/.test(code)
+  !code || /^[245]\.(?:[0-6]\.0|0\.\d+)$/.test(code)
+
+/** RFC 5321's text for reply 550, which says that there is no such mailbox; and for 450, which says that it is busy. */
+const unavailable = /\bmailbox (?:is )?(?:unavailable|not available)\b/i
 
 /**
- * Words for an address that there isn't. `mailbox unavailable` is RFC 5321's text for reply 550, which Outlook.com sends with 5.5.0:
- * `550 5.5.0 Requested action not taken: mailbox unavailable`. Orange has
+ * Words for an address that there isn't. Outlook.com sends `550 5.5.0 Requested action not taken: mailbox unavailable`, Orange
  * `550 5.5.0 Adresse d au moins un destinataire invalide. Invalid recipient. OFR_416`.
  */
 const noSuch = [
@@ -20,15 +25,17 @@ const noSuch = [
   /\b(?:user|recipient|mailbox|address|account|addressee|person)(?: \S+){0,8} (?:unknown|not found|do(?:es)? ?n[o']t exist|not exist|no longer (?:exists?|valid|in use))\b/i,
   /\bdoes ?n[o']t have an? (?:\S+ )?account\b|\bno mailbox (?:here|by that name)\b|\bunrouteable address\b/i,
   /\bRecipientNotFound\b|\bnot an? (?:valid|known|existing|local) (?:user|recipient|mailbox|address|account)\b/i,
-  /\bmailbox (?:is )?(?:unavailable|not available)\b|\bdestinataire(?: \S+){0,3} (?:invalide|inconnue?)\b/i,
+  /\bdestinataire(?: \S+){0,3} (?:invalide|inconnue?)\b/i,
+  unavailable,
 ]
 const disabled =
-  /\b(?:mailbox|account)(?: \S+){0,3} (?:disabled|inactive|deactivated|suspended)\b|\barchived recipient\b|\bdestinataire archiv/i
+  /\b(?:mailbox|account)(?: \S+){0,8} (?:disabled|inactive|deactivated|suspended)\b|\barchived recipient\b|\bdestinataire archiv/i
 const full =
   /\b(?:mailbox|mail ?box|account|inbox|recipient|user)(?: \S+){0,4} full\b|\bover ?quota\b|\bquota (?:is )?exceeded\b|\bexceeded (?:\S+ ){0,3}quota\b/i
 const tooMany = /\breceiving (?:e-?mails?|mails?|messages?) (?:at a rate|too (?:quickly|fast|often))/i
 const policy =
   /\bspam|\bblock(?:ed|ing|list)|black ?list|\bpolic(?:y|ies)\b|reputation|unsolicited|\bbanned\b/i
+const temporarily = /\b(?:mailbox|account|recipient|user)(?: \S+){0,3} temporarily\b/i
 const ofSender = /\bsender\b/i
 const nullMx = /\bnull ?mx\b|\bdoes ?n[o']t (?:accept|receive) (?:e-?)?mails?\b/i
 
@@ -43,22 +50,37 @@ export const tooManyMails = "the contact's mailbox gets too many mails now"
 const meanings: [says: (text: string) => boolean, meaning: string][] = [
   [(text) => tooMany.test(text), tooManyMails],
   [(text) => full.test(text), 'the mailbox is full'],
+  [(text) => temporarily.test(text), "the contact's mailbox takes no mail now"],
   [(text) => disabled.test(text), 'the mailbox is disabled'],
   [(text) => nullMx.test(text), "the contact's domain accepts no mail"],
   [saysNoSuchContact, 'there is no such mailbox'],
   [(text) => policy.test(text), refusedByPolicy],
+  [(text) => /\brecipient address rejected\b/i.test(text), "the contact's server refuses the address"],
 ]
 
-/** Codes that servers send for several things: Gmail has 5.2.1 for a disabled mailbox and for one that gets too many mails. */
-const codesOfSeveral = /^[45]\.(?:1\.(?:1|10|351)|2\.1)$/
+/**
+ * Codes that servers send for several things: Gmail has 5.2.1 for a disabled mailbox and for one that gets too many mails, Microsoft
+ * 5.4.1 also for `Recipient address rejected: Access denied`.
+ */
+const codesOfSeveral = /^[45]\.(?:1\.(?:1|10|351)|2\.1|4\.1)$/
 
 /**
  * What a server's words say of the contact, where the code alone doesn't settle it.
  *
- * @param words the server's text, which isn't kept: it may repeat the address.
+ * @param of.words the server's text, which isn't kept: it may repeat the address.
  */
-export function meaningInWords(code: string | null | undefined, words: string): string | undefined {
+export function meaningInWords({
+  code,
+  reply,
+  words,
+}: {
+  code: string | null | undefined
+  reply: number | null
+  words: string
+}): string | undefined {
   if (!isVagueCode(code) && !codesOfSeveral.test(code ?? '')) return undefined
-  const text = wordsToRead(words)
+  const isForNow = reply === null ? code?.startsWith('4') : reply < 500
+  const read = wordsToRead(words)
+  const text = isForNow ? read.replace(unavailable, '') : read
   return meanings.find(([says]) => says(text))?.[1]
 }

@@ -87,7 +87,7 @@ export function meaningOfBounce({
 }): string | undefined {
   const [, detail = ''] = /^[45]\.(7\.\d+)$/.exec(code ?? '') ?? []
   if (detail) return bounceOfPolicy.includes(detail) ? details[detail] : refusedByPolicy
-  const known = meaningInWords(code, words) ?? meaningOfReply({ providerCode: code ?? undefined })
+  const known = meaningInWords({ code, reply, words }) ?? meaningOfReply({ providerCode: code ?? undefined })
   if (known !== undefined || reply === null) return known
   return loginReplies.includes(reply) ? refusedByPolicy : meaningOfReply({ providerStatus: reply })
 }

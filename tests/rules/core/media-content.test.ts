@@ -128,6 +128,10 @@ test.each([
   'application/unknown',
   'application/x-unknown',
   'unknown/unknown',
+  'content/unknown',
+  'application/octet',
+  'application/x-unknown-content-type',
+  'application/x-www-form-urlencoded',
   '*/*',
 ])('a type that says nothing gives way to the recognised one: %s', (type) => {
   expect(typeToSend('image', [type], 'image/png')).toBe('image/png')

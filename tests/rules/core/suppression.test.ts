@@ -74,6 +74,8 @@ test.each([
   ['5.7.0', 550, 'user unknown'],
   ['5.5.0', 550, 'mailbox unavailable: blocked by our policy'],
   ['5.5.0', 450, 'mailbox unavailable'],
+  ['5.5.0', 550, 'mailbox unavailable: message rejected due to content'],
+  ['5.1.1', 550, 'mailbox temporarily unavailable'],
   ['5.5.0', 554, 'service refused, see OFR_506'],
   ['5.2.0', 552, 'mailbox unavailable: over quota'],
   ['5.1.1', 550, 'recipient address rejected: mailbox is full'],
@@ -102,6 +104,7 @@ test.each([
   ['5.5.0', 550, 'Boite du destinataire archivee. Archived recipient. OFR_513 [513]'],
   [null, 550, 'Requested action not taken: mailbox unavailable'],
   [null, 550, 'ann is not a known user here'],
+  ['5.0.350', 550, 'Remote server returned an error -> 550 No such user'],
 ])('without a telling code, a clear reply counts: %s %s %s', (code, reply, words) => {
   expect(hardBounceOf({ code, reply, words })).toBe('bounce')
 })

@@ -139,6 +139,7 @@ test.each<[string, string]>([
   ['550 5.2.1 The user you are trying to contact is receiving mail at a rate that', 'too many mails now'],
   ['550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found', 'there is no such mailbox'],
   ['550 5.5.0 Requested action not taken: mailbox unavailable', 'there is no such mailbox'],
+  ['550 5.2.1 The email account that you tried to reach is disabled.', 'the mailbox is disabled'],
 ])('the reason of a refused contact says what the reply says: %s', async (reply, meaning) => {
   expect(await send({}, [{ at: 'RCPT', reply }])).toMatchObject({
     outcome: 'rejected',
