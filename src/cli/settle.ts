@@ -3,6 +3,7 @@ import { audited } from '../../db/audit/record.ts'
 import { findSend } from '../../db/sends/sends.ts'
 import { settleSend } from '../../db/sends/settle.ts'
 import { sendSettled } from '../core/audit-details.ts'
+import { contactInReason } from '../core/names-contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { operatorsWords } from './arguments.ts'
@@ -29,20 +30,21 @@ async function settle({ db, actor }: CliContext, requestId: string, { asSent, as
   if (Boolean(asSent) === Boolean(asFailed))
     throw new CliError('usage', 'Give either --as-sent or --as-failed; see: outbound settle --help')
   const as = asSent ? 'sent' : 'failed'
-  const isId = canBeRecordId(requestId)
-  const settled = isId
-    ? await audited(
-        db,
-        (transaction) => settleSend(transaction, requestId, as, reason),
-        (settled) => settled && { ...actor, ...sendSettled(requestId, as, reason) },
-      )
-    : undefined
-  if (settled) return { requestId, status: settled.status }
-  const found = isId ? await findSend(db, requestId) : undefined
+  const find = async () => (canBeRecordId(requestId) ? await findSend(db, requestId) : undefined)
+  const found = await find()
   if (!found)
     throw new CliError('not_found', `No send ${requestId}: it was never accepted, or is no longer kept`)
+  const fault = contactInReason(reason, found.send.contactValue)
+  if (fault !== undefined) throw new CliError('usage', `Fix --reason: ${fault}`)
+  const settled = await audited(
+    db,
+    (transaction) => settleSend(transaction, requestId, as, reason),
+    (settled) => settled && { ...actor, ...sendSettled(requestId, as, reason) },
+  )
+  if (settled) return { requestId, status: settled.status }
+  const { status } = (await find())?.send ?? found.send
   throw new CliError(
     'refused',
-    `${requestId} is ${found.send.status}: only an uncertain send can be settled; see: outbound trace ${requestId}`,
+    `${requestId} is ${status}: only an uncertain send can be settled; see: outbound trace ${requestId}`,
   )
 }

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { type ContactType, contactKinds } from './contact.ts'
 import { singleLine } from './fields.ts'
+import { contactInReason } from './names-contact.ts'
 
 /** Why a contact gets nothing. All but `manual` come from what a provider answered or reported. */
 export const suppressionCauses = ['manual', 'bounce', 'complaint', 'opt_out'] as const
@@ -49,9 +50,6 @@ export const suppressionReason = singleLine(1, 500)
 /** Whether the contact itself wants no more messages, so that whoever removes the entry has to say why. */
 export const isByContact = (cause: SuppressionCause): boolean => cause === 'complaint' || cause === 'opt_out'
 
-/** Fewer digits may be of a date or an order. */
-const digitsOfNumber = 7
-
 /** What is wrong with the reason for removing an entry; undefined if nothing. It goes to the audit, which never has a contact. */
 export function removalFault(
   { cause, contactValue }: { cause: SuppressionCause; contactValue: string | null },
@@ -61,14 +59,7 @@ export function removalFault(
     return isByContact(cause)
       ? `The contact itself wants no messages (${cause}): give a reason for removing this, which the audit keeps`
       : undefined
-  const digits = contactValue?.startsWith('+') ? contactValue.slice(-digitsOfNumber) : undefined
-  const isNamed =
-    digits !== undefined
-      ? reason.replaceAll(/[^\d]/g, '').includes(digits)
-      : contactValue !== null && reason.toLowerCase().includes(contactValue.toLowerCase())
-  return isNamed
-    ? 'The reason names the contact, which the audit would keep when it is erased: leave it out'
-    : undefined
+  return contactInReason(reason, contactValue)
 }
 
 /**

@@ -86,6 +86,17 @@ test.each(['sent', 'failed'] as const)(
   },
 )
 
+test('a reason that names the contact is refused, since audit and log would keep it', async () => {
+  const requestId = await lostSend()
+  const { contact } = await timelineOf(service, requestId)
+  const named = `${contact.value.slice(1, 4)} ${contact.value.slice(4)} has it`
+  const { status, text } = await settle(requestId, { as: 'sent', reason: named })
+  expect([status, text]).toEqual([400, expect.stringContaining('names the contact')])
+  const { stderr } = await runCli(service, 'settle', requestId, '--as-sent', '--reason', named)
+  expect(stderr).toContain('Fix --reason: The reason names the contact')
+  expect((await timelineOf(service, requestId)).status).toBe('uncertain')
+})
+
 test('the command settles, needs one of both answers and a reason, and refuses what is not uncertain', async () => {
   const requestId = await lostSend()
   const why = ['--reason', reason]

@@ -2,6 +2,7 @@ import { audited } from '../../../db/audit/record.ts'
 import { findSend } from '../../../db/sends/sends.ts'
 import { settleSend } from '../../../db/sends/settle.ts'
 import { sendSettled } from '../../core/audit-details.ts'
+import { contactInReason } from '../../core/names-contact.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import type { SendRecord, SendStatus } from '../../core/timeline.ts'
 import { logEvent } from '../../platform/logger.ts'
@@ -35,13 +36,13 @@ export function settle({ db, log }: AdminRuntime): AdminApp {
     if (as !== 'sent' && as !== 'failed')
       throw new PageError(400, 'Choose whether the provider has the message.')
     const reason = await reasonOf(c)
-    const settled = canBeRecordId(requestId)
-      ? await audited(
-          db,
-          (transaction) => settleSend(transaction, requestId, as, reason),
-          (settled) => settled && { ...pageActor(c), ...sendSettled(requestId, as, reason) },
-        )
-      : undefined
+    const fault = contactInReason(reason, (await find(requestId)).contactValue)
+    if (fault !== undefined) throw new PageError(400, `${fault}.`)
+    const settled = await audited(
+      db,
+      (transaction) => settleSend(transaction, requestId, as, reason),
+      (settled) => settled && { ...pageActor(c), ...sendSettled(requestId, as, reason) },
+    )
     if (!settled) throw notUncertain((await find(requestId)).status)
     logEvent(log, requestId, 'settled', { as, reason, by: c.get('person').name })
     logEnd(log, { requestId, status: as, fields: as === 'failed' ? { reason: settled.reason } : {} })
