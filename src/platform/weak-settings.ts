@@ -1,5 +1,5 @@
 import { isEverybody, type Network, networkIssue, parseNetwork } from '../core/public-address.ts'
-import { weakSecretIssue } from '../core/weak-secret.ts'
+import { isRepetitive, weakSecretIssue } from '../core/weak-secret.ts'
 import { environmentVariables, type Variables } from './environment.ts'
 
 /**
@@ -28,10 +28,9 @@ export function weakSettings(names: readonly string[], variables: Variables): st
 }
 
 function keyIssues({ CREDENTIALS_KEY = '' }: Variables): string[] {
-  const key = Buffer.from(CREDENTIALS_KEY, 'base64')
-  if (key.length === 0 || new Set(key).size > 1) return []
+  if (!isRepetitive(Buffer.from(CREDENTIALS_KEY, 'base64').toString('latin1'))) return []
   return [
-    'CREDENTIALS_KEY is one byte repeated; make one with: openssl rand -base64 32, and run outbound credentials rotate',
+    'CREDENTIALS_KEY is a few bytes repeated; make one with: openssl rand -base64 32, and run outbound credentials rotate',
   ]
 }
 
@@ -39,9 +38,7 @@ function pepperIssues({ API_KEY_PEPPER = '', CREDENTIALS_KEY }: Variables): stri
   const makeOne = 'make one with: openssl rand -base64 48, and create the API keys again'
   if (API_KEY_PEPPER !== '' && API_KEY_PEPPER === CREDENTIALS_KEY)
     return [`API_KEY_PEPPER is the same as CREDENTIALS_KEY; ${makeOne}`]
-  return API_KEY_PEPPER !== '' && new Set(API_KEY_PEPPER).size === 1
-    ? [`API_KEY_PEPPER is one character repeated; ${makeOne}`]
-    : []
+  return isRepetitive(API_KEY_PEPPER) ? [`API_KEY_PEPPER is a few characters repeated; ${makeOne}`] : []
 }
 
 function passwordIssues({ ADMIN_PASSWORD }: Variables): string[] {

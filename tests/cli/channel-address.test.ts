@@ -55,6 +55,16 @@ describe('channel create', () => {
     },
   )
 
+  test('refuses a secret of a webhook that is few bytes repeated, in production', async () => {
+    const weak = `whsec_${Buffer.alloc(32).toString('base64')}`
+    const strong = `whsec_${Buffer.from('a secret of the tests, of no use').toString('base64')}`
+    const config = { url: 'https://example.com/', secret: [strong, weak] }
+    const given = { NODE_ENV: 'production', ...strongKey }
+    const { stderr } = await create('webhook', config, given)
+    expect(stderr).toContain('secret is a few characters repeated')
+    expect((await create('webhook', { ...config, secret: strong }, given)).status).toBe(0)
+  })
+
   test.each([
     ['webhook', webhook('http://10.0.0.1/hook?secret-token'), 'url: 10.0.0.1'],
     ['webhook', webhook('https://0x7f000001:8443/'), 'url: 127.0.0.1'],

@@ -284,9 +284,15 @@ describe('in production', () => {
   })
 
   test.each([
-    ['CREDENTIALS_KEY', Buffer.alloc(32).toString('base64'), 'one byte repeated; make one with'],
-    ['CREDENTIALS_KEY', Buffer.alloc(32, 7).toString('base64'), 'one byte repeated; make one with'],
-    ['API_KEY_PEPPER', 'a'.repeat(48), 'one character repeated; make one with'],
+    ['CREDENTIALS_KEY', Buffer.alloc(32).toString('base64'), 'a few bytes repeated; make one with'],
+    ['CREDENTIALS_KEY', Buffer.alloc(32, 7).toString('base64'), 'a few bytes repeated; make one with'],
+    [
+      'CREDENTIALS_KEY',
+      Buffer.from('abcd'.repeat(8)).toString('base64'),
+      'a few bytes repeated; make one with',
+    ],
+    ['API_KEY_PEPPER', 'ab'.repeat(24), 'a few characters repeated; make one with'],
+    ['API_KEY_PEPPER', 'a'.repeat(48), 'a few characters repeated; make one with'],
     ['API_KEY_PEPPER', strong.CREDENTIALS_KEY, 'the same as CREDENTIALS_KEY; make one with'],
     ...['0.0.0.0/0', '::/0', '10.0.0.0/8,0.0.0.0/1', '2000::/3'].map((cidr) => [
       cidr,
@@ -309,7 +315,7 @@ describe('in production', () => {
     }
   })
 
-  test.each(['a', '1234567', 'aaaaaaaaaaaa', 'password', 'Password'])(
+  test.each(['a', '1234567', 'aaaaaaaaaaaa', 'abcabcabc', 'password', 'Password1!', 'admin123', '23456789'])(
     'ADMIN_PASSWORD=%s is refused',
     (given) => {
       expect(admin({ ADMIN_PASSWORD: given })).toThrow(/^ {2}ADMIN_PASSWORD is .*; make one with: openssl/m)
