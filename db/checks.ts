@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { check } from 'drizzle-orm/pg-core'
-import { deliveryOrder } from '../src/core/receipt.ts'
-import { suppressionCauses } from '../src/core/suppression.ts'
-import { sendStatuses } from '../src/core/timeline.ts'
+import { deliveryOrder } from '../src/core/receipts/receipt.ts'
+import { sendStatuses } from '../src/core/sends/timeline.ts'
+import { suppressionCauses } from '../src/core/suppression/suppression.ts'
 
 const oneOf = (names: readonly string[]) => sql.raw(`(${names.map((name) => `'${name}'`).join(', ')})`)
 

@@ -1,7 +1,7 @@
-import { headStartMs, slowStartAfterSeconds } from '../src/core/delivery-times.ts'
-import { erasedPrefix } from '../src/core/suppression.ts'
-import { entryKey, folded, hasCapitals } from './contact-rule.ts'
-import { isUnfinished } from './lane-rule.ts'
+import { headStartMs, slowStartAfterSeconds } from '../src/core/sends/delivery-times.ts'
+import { erasedPrefix } from '../src/core/suppression/suppression.ts'
+import { entryKey, folded, hasCapitals } from './delivery/contact-rule.ts'
+import { isUnfinished } from './delivery/lane-rule.ts'
 import { sqlText } from './statement.ts'
 
 /*

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import pg from 'pg'
-import { connectionString } from './connection-string.ts'
-import { isConflict, lacksPrivilege } from './errors.ts'
+import { connectionString } from './connection/connection-string.ts'
+import { isConflict, lacksPrivilege } from './connection/errors.ts'
+import { DatabaseFault, prepareForRole } from './connection/session.ts'
 import { latestMigration, migrationsFolder, migrationsTable } from './migrations.ts'
-import { DatabaseFault, prepareForRole } from './session.ts'
 
 /** Any number that no other program uses for an advisory lock in this database. */
 const migrationLock = 7_091_500_211

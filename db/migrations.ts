@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
-import type { Database } from './client.ts'
+import type { Database } from './connection/client.ts'
 
 export const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url))
 /** Named as drizzle's migrator names it, which earlier releases used. */

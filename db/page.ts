@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { AnyPgColumn } from 'drizzle-orm/pg-core'
-import type { Place } from '../src/core/list-place.ts'
+import type { Place } from '../src/core/requests/list-place.ts'
 
 /** Runs the work of one page, within what its process has for it. */
 export type RunPage = <Result>(page: () => Promise<Result>) => Promise<Result>

@@ -14,22 +14,22 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import type { ActorVia } from '../src/core/actor.ts'
-import type { Permission } from '../src/core/api-key.ts'
-import type { AuditAction, AuditDetail } from '../src/core/audit.ts'
-import type { CallbackType, SendChange } from '../src/core/callback.ts'
-import type { CallbackTry } from '../src/core/callback-outcome.ts'
-import type { ContactType } from '../src/core/contact.ts'
-import type { FallbackCause } from '../src/core/fallback.ts'
-import type { Ordering } from '../src/core/lane.ts'
-import type { Message, MessageType } from '../src/core/message.ts'
-import type { OnUncertain } from '../src/core/outcome.ts'
-import type { Role } from '../src/core/person.ts'
+import type { ActorVia } from '../src/core/accounts/actor.ts'
+import type { Permission } from '../src/core/accounts/api-key.ts'
+import type { AuditAction, AuditDetail } from '../src/core/accounts/audit.ts'
+import type { Role } from '../src/core/accounts/person.ts'
+import type { CallbackType, SendChange } from '../src/core/callbacks/callback.ts'
+import type { CallbackTry } from '../src/core/callbacks/callback-outcome.ts'
+import type { ShownConfig } from '../src/core/channels/shown-config.ts'
+import type { ContactType } from '../src/core/contacts/contact.ts'
+import type { Message, MessageType } from '../src/core/messages/message.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
-import type { DeliveryState } from '../src/core/receipt.ts'
-import type { ShownConfig } from '../src/core/shown-config.ts'
-import type { AutoCause, SuppressionCause } from '../src/core/suppression.ts'
-import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
+import type { DeliveryState } from '../src/core/receipts/receipt.ts'
+import type { FallbackCause } from '../src/core/sends/fallback.ts'
+import type { Ordering } from '../src/core/sends/lane.ts'
+import type { OnUncertain } from '../src/core/sends/outcome.ts'
+import type { AttemptRecord, SendStatus } from '../src/core/sends/timeline.ts'
+import type { AutoCause, SuppressionCause } from '../src/core/suppression/suppression.ts'
 import { contactKey } from './audit/contact-key.ts'
 import {
   callbackChecks,
@@ -39,10 +39,10 @@ import {
   sendChecks,
   suppressionChecks as suppressionRowChecks,
 } from './checks.ts'
-import { entryKey, folded, hasCapitals } from './contact-rule.ts'
+import { entryKey, folded, hasCapitals } from './delivery/contact-rule.ts'
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
-/** Contacts are compared by it: few have a value with capitals (db/contact-rule.ts). */
+/** Contacts are compared by it: few have a value with capitals (db/delivery/contact-rule.ts). */
 const foldedValue = sql.raw(`(${folded('contact_value')})`)
 const capitals = sql.raw(hasCapitals('contact_value'))
 const moment = (name: string) => timestamp(name, { withTimezone: true })
@@ -82,7 +82,7 @@ export const channels = pgTable(
     name: text('name').notNull(),
     /** Sealed by `sealConfig`. */
     sealedConfig: text('sealed_config').notNull(),
-    /** What of it may be shown (src/core/shown-config.ts). Null if it was set before migration 0026. */
+    /** What of it may be shown (src/core/channels/shown-config.ts). Null if it was set before migration 0026. */
     shownConfig: json('shown_config').$type<ShownConfig>(),
     onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
     ordering: text('ordering').$type<Ordering>().notNull().default('contact'),
@@ -217,7 +217,7 @@ export const sends = pgTable(
     channelId: uuid('channel_id').notNull(),
     /**
      * The channels that had it before, the first one that of the request; null if it never fell back. `postedChannel` and
-     * `sentThrough` of db/posted-channel.ts are what clients see.
+     * `sentThrough` of db/accounts/posted-channel.ts are what clients see.
      */
     formerChannels: uuid('former_channels').array(),
     contactType: text('contact_type').$type<ContactType>().notNull(),
@@ -283,7 +283,7 @@ export const sends = pgTable(
   // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.
   (table) => [
     index('sends_waiting').on(table.channelId, table.nextAttemptAt).where(sql`finished_at is null`),
-    // With an expression of their own, see db/lane-rule.ts.
+    // With an expression of their own, see db/delivery/lane-rule.ts.
     index('sends_in_quota')
       .on(table.accountId, table.channelId)
       .where(sql`coalesce(finished_at, 'infinity') = 'infinity' and not overflow`),
@@ -424,7 +424,7 @@ export const callbacks = pgTable(
     conversationId: uuid('conversation_id'),
     providerAt: text('provider_at'),
     providerCode: text('provider_code'),
-    /** Of a change whose type doesn't imply them (src/core/callback.ts). */
+    /** Of a change whose type doesn't imply them (src/core/callbacks/callback.ts). */
     status: text('status').$type<SendStatus>(),
     delivery: text('delivery').$type<DeliveryState>(),
     nextTryAt: moment('next_try_at').notNull().default(sql`clock_timestamp()`),

@@ -1,5 +1,5 @@
 import type { QueryResultRow } from 'pg'
-import type { Database, Transaction } from './client.ts'
+import type { Database, Transaction } from './connection/client.ts'
 
 /** All prepared statements, by name: `npm run statements` writes them to db/statements.sql. */
 export const statements = new Map<string, { purpose: string; text: string }>()

@@ -1,7 +1,7 @@
 import { migrateDatabase } from '../db/migrate.ts'
-import { runProcess } from './platform/process.ts'
-import { readSettings } from './platform/settings.ts'
-import { startLog } from './platform/start-log.ts'
+import { runProcess } from './platform/process/process.ts'
+import { startLog } from './platform/process/start-log.ts'
+import { readSettings } from './platform/settings/settings.ts'
 
 await runProcess(async () => {
   const settings = readSettings(['DATABASE_URL', 'LOG_LEVEL'])

@@ -1,11 +1,11 @@
-import { connectDatabase } from '../db/client.ts'
-import { DatabaseClock } from '../db/clock.ts'
+import { connectDatabase } from '../db/connection/client.ts'
+import { DatabaseClock } from '../db/connection/clock.ts'
 import type { Clients } from './platform/clients.ts'
-import { DatabaseHealth } from './platform/database-health.ts'
-import { type Logger, logWarning } from './platform/logger.ts'
+import { DatabaseHealth } from './platform/health/database-health.ts'
+import { type Logger, logWarning } from './platform/log/logger.ts'
 import { createMetrics, type ProcessKind } from './platform/metrics.ts'
-import type { Settings } from './platform/settings.ts'
-import { warnOfOpenStores } from './platform/store-protection.ts'
+import type { Settings } from './platform/settings/settings.ts'
+import { warnOfOpenStores } from './platform/settings/store-protection.ts'
 import { closeShards, openShards, type Shard } from './queue/shard.ts'
 
 /** Settings, log, metrics, clients and shards of a process: opened once at its entry point, passed down, closed at its end. */

@@ -1,5 +1,5 @@
 import { findPlainChannels } from '../db/accounts/plain-channels.ts'
-import { plainWarning } from '../src/core/plain-channel.ts'
+import { plainWarning } from '../src/core/channels/plain-channel.ts'
 import type { Runtime } from '../src/runtime.ts'
 
 /** So many are named. */

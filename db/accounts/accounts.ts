@@ -1,7 +1,7 @@
 import { asc, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { nameKey } from '../../src/core/person.ts'
-import type { Database, Transaction } from '../client.ts'
+import { nameKey } from '../../src/core/accounts/person.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { accounts } from '../schema.ts'
 
 export interface RateLimit {

@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import type { ChainedChannel } from '../../src/core/fallback-chain.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
-import { type Database, inTransaction, type Transaction } from '../client.ts'
+import type { ChainedChannel } from '../../src/core/sends/fallback-chain.ts'
+import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { accounts, channels, templates } from '../schema.ts'
 
 /** A channel, and what it can send. */

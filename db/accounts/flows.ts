@@ -1,6 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import type { Database, Transaction } from '../client.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { flows } from '../schema.ts'
 
 /** Takes the same statement for an absent flow and one of another account, so that they can't be distinguished by timing. */

@@ -1,5 +1,5 @@
-import { isStorable } from '../../src/core/characters.ts'
-import type { Database } from '../client.ts'
+import { isStorable } from '../../src/core/requests/characters.ts'
+import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 const namesStatement = prepared<{ id: string; name: string }>(

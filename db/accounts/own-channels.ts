@@ -1,5 +1,5 @@
 import { and, asc, eq, isNull } from 'drizzle-orm'
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { isAfter, type Page, type PageAsked, pageOf, placeOf } from '../page.ts'
 import { channels, flows, templates } from '../schema.ts'
 import { type ChannelOwner, ownLimitsConfig } from './channels.ts'

@@ -1,5 +1,5 @@
 import { and, asc, isNull, sql } from 'drizzle-orm'
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { channels } from '../schema.ts'
 
 /** A process that starts looks at no more: an operator who fixes these starts it again. */

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, isNull } from 'drizzle-orm'
 import { NIL } from 'uuid'
-import { isSealedWith, openConfig, sealConfig } from '../../src/core/sealed-config.ts'
-import type { Database } from '../client.ts'
+import { isSealedWith, openConfig, sealConfig } from '../../src/core/channels/sealed-config.ts'
+import type { Database } from '../connection/client.ts'
 import { channels } from '../schema.ts'
 
 const pageSize = 100

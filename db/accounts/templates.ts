@@ -1,5 +1,5 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
-import type { Database, Transaction } from '../client.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { templates } from '../schema.ts'
 
 /** Registers a template with a channel; replaces one of the same name. */

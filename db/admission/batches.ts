@@ -1,5 +1,5 @@
-import { type Database, inTransaction, type Transaction } from '../client.ts'
-import { isTooLate } from '../errors.ts'
+import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
+import { isTooLate } from '../connection/errors.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { alsoReturned, ordered, type RecordedSend, recordingFrom } from './accepts.ts'
 import { copyMedia } from './copy-media.ts'

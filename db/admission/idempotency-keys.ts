@@ -1,5 +1,5 @@
-import { firstIdAt, madeAtMs } from '../../src/core/record-id.ts'
-import type { Database, Transaction } from '../client.ts'
+import { firstIdAt, madeAtMs } from '../../src/core/requests/record-id.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 export const idempotencyKeptHours = 24

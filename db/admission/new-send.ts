@@ -1,5 +1,5 @@
-import type { Ordering } from '../../src/core/lane.ts'
-import type { SendRequest } from '../../src/core/send-request.ts'
+import type { Ordering } from '../../src/core/sends/lane.ts'
+import type { SendRequest } from '../../src/core/sends/send-request.ts'
 import { scheduledSends, sends } from '../schema.ts'
 import { sqlList, sqlText } from '../statement.ts'
 

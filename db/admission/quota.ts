@@ -1,4 +1,4 @@
-import { isUnfinished } from '../lane-rule.ts'
+import { isUnfinished } from '../delivery/lane-rule.ts'
 import { sqlText } from '../statement.ts'
 
 /** Limits of an account's unfinished sends in the ordinary queue. Further ones go to the overflow queue, where channels take turns. */

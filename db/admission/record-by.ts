@@ -1,4 +1,4 @@
-import { givesUpAfterMs, type Transaction } from '../client.ts'
+import { givesUpAfterMs, type Transaction } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /* The deadline of an accept, `recordBy` (docs/decisions/0012-request-deadline.md). */

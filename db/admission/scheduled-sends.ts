@@ -1,4 +1,4 @@
-import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { ordered, type RecordedSend, returned } from './accepts.ts'
 import { columnNames, columnValues, fieldsOfScheduled } from './new-send.ts'

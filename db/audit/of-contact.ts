@@ -1,4 +1,4 @@
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { contactKey } from './contact-key.ts'
 import type { RecordedChange } from './list.ts'

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
-import type { AuditRow } from '../../src/core/audit.ts'
-import { type Database, inTransaction, type Transaction } from '../client.ts'
+import type { AuditRow } from '../../src/core/accounts/audit.ts'
+import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import type { RunPage } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
 

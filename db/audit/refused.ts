@@ -1,5 +1,5 @@
 import { MAX } from 'uuid'
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** How many refused requests of an account are kept, and for how long. */

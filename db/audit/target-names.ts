@@ -1,5 +1,5 @@
-import { canBeRecordId } from '../../src/core/record-id.ts'
-import type { Database } from '../client.ts'
+import { canBeRecordId } from '../../src/core/requests/record-id.ts'
+import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 const statement = prepared<{ id: string; name: string }>(

@@ -1,5 +1,5 @@
-import type { EndpointWakeUp } from '../../src/core/callback-job.ts'
-import type { Database } from '../client.ts'
+import type { EndpointWakeUp } from '../../src/core/callbacks/callback-job.ts'
+import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { isFirst, isInSlowStart } from './endpoint-claims.ts'
 

@@ -1,8 +1,8 @@
-import type { CallbackContent } from '../../src/core/callback.ts'
-import type { Database } from '../client.ts'
+import type { CallbackContent } from '../../src/core/callbacks/callback.ts'
+import { postedChannel } from '../accounts/posted-channel.ts'
+import type { Database } from '../connection/client.ts'
+import { isUnfinished } from '../delivery/lane-rule.ts'
 import { isOrphaned, type Sweeper } from '../delivery/leases.ts'
-import { isUnfinished } from '../lane-rule.ts'
-import { postedChannel } from '../posted-channel.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
 /** A worker's request to call an endpoint, or to go on with that. */

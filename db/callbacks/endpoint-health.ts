@@ -1,4 +1,4 @@
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** An endpoint all of whose calls have failed for this long is disabled. */

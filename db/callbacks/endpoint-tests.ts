@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { and, eq } from 'drizzle-orm'
-import { testType, webhookIdOf } from '../../src/core/callback.ts'
-import type { CallbackTry } from '../../src/core/callback-outcome.ts'
-import type { Database, Transaction } from '../client.ts'
+import { testType, webhookIdOf } from '../../src/core/callbacks/callback.ts'
+import type { CallbackTry } from '../../src/core/callbacks/callback-outcome.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import type { RunPage } from '../page.ts'
 import { callbacks } from '../schema.ts'
 

@@ -1,9 +1,9 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
-import { maxEndpointsOfAccount, type SendChange } from '../../src/core/callback.ts'
+import { maxEndpointsOfAccount, type SendChange } from '../../src/core/callbacks/callback.ts'
 import { isKeyTaken, type KeyToTake, takeIdempotencyKey } from '../admission/idempotency-keys.ts'
 import { toBeCommittedBy } from '../admission/record-by.ts'
 import type { RecordIn } from '../audit/record.ts'
-import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { isAfter, type PageAsked, pageOf, placeOf, type RunPage } from '../page.ts'
 import { accounts, callbacks, endpoints } from '../schema.ts'
 

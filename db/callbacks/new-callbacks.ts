@@ -1,5 +1,5 @@
-import { isUnfinished } from '../lane-rule.ts'
-import { isComplaint } from '../receipt-rule.ts'
+import { isUnfinished } from '../delivery/lane-rule.ts'
+import { isComplaint } from '../receipts/receipt-rule.ts'
 import { sqlText } from '../statement.ts'
 
 /** How a statement counts the changes that it makes of sends `s`, and announces them (docs/decisions/0049-callbacks.md). */
@@ -102,7 +102,7 @@ const receiptCount = (own: string) => sqlText`
   case when ${own} then 1 else 0 end
     + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int`
 
-/** What receipts changed, by the sends' `changes` `c` (db/receipt-rule.ts). */
+/** What receipts changed, by the sends' `changes` `c` (db/receipts/receipt-rule.ts). */
 export const receiptChanges: Changes = {
   count: receiptCount('c.confirmed'),
   columns: columnsOfMany,

@@ -1,6 +1,6 @@
-import type { CallbackAnswer } from '../../src/core/callback-outcome.ts'
-import type { Database } from '../client.ts'
-import { isUnfinished } from '../lane-rule.ts'
+import type { CallbackAnswer } from '../../src/core/callbacks/callback-outcome.ts'
+import type { Database } from '../connection/client.ts'
+import { isUnfinished } from '../delivery/lane-rule.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 
 /** A call that has ended, and what becomes of its callback. */

@@ -1,5 +1,5 @@
 import { NIL } from 'uuid'
-import type { Database, Transaction } from '../client.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import type { RunPage } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
 

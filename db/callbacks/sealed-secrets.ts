@@ -1,7 +1,7 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import { NIL } from 'uuid'
 import { type Rotation, reseal } from '../accounts/sealed-configs.ts'
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { endpoints } from '../schema.ts'
 
 const pageSize = 100

@@ -1,5 +1,5 @@
-import type { CallbackType } from '../../src/core/callback.ts'
-import type { CallbackTry } from '../../src/core/callback-outcome.ts'
+import type { CallbackType } from '../../src/core/callbacks/callback.ts'
+import type { CallbackTry } from '../../src/core/callbacks/callback-outcome.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { isFirst } from './endpoint-claims.ts'
 

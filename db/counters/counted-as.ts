@@ -1,4 +1,4 @@
-import { postedChannel } from '../posted-channel.ts'
+import { postedChannel } from '../accounts/posted-channel.ts'
 import { sqlList, sqlText } from '../statement.ts'
 
 /*

@@ -1,5 +1,5 @@
 import { NIL } from 'uuid'
-import { type Database, inTransaction } from '../client.ts'
+import { type Database, inTransaction } from '../connection/client.ts'
 import { prepared, sqlList, sqlText } from '../statement.ts'
 
 /** The columns of counters, besides `accepted`: what sends are counted as. */

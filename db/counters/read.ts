@@ -1,4 +1,4 @@
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlList, sqlText } from '../statement.ts'
 import { allChannels, counters, partsOf, withReasons } from './fold.ts'
 

@@ -1,9 +1,9 @@
-import { fieldsOf } from '../event-sql.ts'
+import { fieldsOf } from '../sends/event-sql.ts'
 import { sqlText } from '../statement.ts'
 
 /*
  * The last attempt of a send that has ended is in its row, and its events are derived from there (`latestAttempt` in
- * src/core/timeline.ts): `claimed_at` is its start, `attempt_record` its outcome, `finished_at` and `failure` its end. A claim
+ * src/core/sends/timeline.ts): `claimed_at` is its start, `attempt_record` its outcome, `finished_at` and `failure` its end. A claim
  * without an outcome is lost (docs/decisions/0011-latest-attempt-on-the-row.md). It stays in the row of a queued send too, so that
  * its late outcome can be matched to it; its events are stored then.
  */

@@ -1,6 +1,6 @@
-import { breakerFirstSeconds, breakerLongestSeconds } from '../../src/core/delivery-times.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
-import { type Database, inTransaction } from '../client.ts'
+import { breakerFirstSeconds, breakerLongestSeconds } from '../../src/core/sends/delivery-times.ts'
+import { type Database, inTransaction } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { type FailedSend, failQueued } from './fail-queued.ts'
 import { type FallBack, withFallbacks } from './fall-back.ts'

@@ -1,13 +1,13 @@
 import { overflowOf } from '../admission/quota.ts'
 import { type Changes, endpointsToWake } from '../callbacks/new-callbacks.ts'
 import { countChanges, countedAs, countedColumns } from '../counters/counted-as.ts'
-import { laneOf } from '../lane-rule.ts'
 import { sends } from '../schema.ts'
 import { sqlList, sqlText } from '../statement.ts'
+import { laneOf } from './lane-rule.ts'
 
 /*
  * The one place where statements change the state of sends; only claims are elsewhere (db/delivery/claims.ts). Whatever ends a
- * send, or lets it go on after its end, is numbered and counted here, and callbacks are inserted. src/platform/send-end.ts does what
+ * send, or lets it go on after its end, is numbered and counted here, and callbacks are inserted. src/sends/send-end.ts does what
  * follows.
  */
 

@@ -1,12 +1,12 @@
-import type { Contact } from '../../src/core/contact.ts'
-import type { Message } from '../../src/core/message.ts'
-import { newId } from '../../src/core/new-id.ts'
-import type { OnUncertain } from '../../src/core/outcome.ts'
+import type { Contact } from '../../src/core/contacts/contact.ts'
+import type { Message } from '../../src/core/messages/message.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
+import { newId } from '../../src/core/requests/new-id.ts'
+import type { OnUncertain } from '../../src/core/sends/outcome.ts'
 import { isFree, isLimited, isReady, isSuppressed } from '../claim-rule.ts'
-import type { Database } from '../client.ts'
-import { folded } from '../contact-rule.ts'
+import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
+import { folded } from './contact-rule.ts'
 import { openConversations } from './open-conversations.ts'
 
 /** A send that this worker has claimed, with everything for the call to its provider except the bytes of its media. */

@@ -1,11 +1,11 @@
 import { and, asc, eq } from 'drizzle-orm'
-import { type Contact, foldContactValue } from '../../src/core/contact.ts'
-import { newId } from '../../src/core/new-id.ts'
-import type { Database } from '../client.ts'
-import { contactIs, folded } from '../contact-rule.ts'
-import { eventOf } from '../event-sql.ts'
+import { type Contact, foldContactValue } from '../../src/core/contacts/contact.ts'
+import { newId } from '../../src/core/requests/new-id.ts'
+import type { Database } from '../connection/client.ts'
 import { conversations } from '../schema.ts'
+import { eventOf } from '../sends/event-sql.ts'
 import { isOneOf, prepared, sqlText } from '../statement.ts'
+import { contactIs, folded } from './contact-rule.ts'
 import { openConversations } from './open-conversations.ts'
 
 /** A send that has to enter a conversation with its contact. */

@@ -1,10 +1,10 @@
 import { NIL } from 'uuid'
-import type { WakeUp } from '../../src/core/send-job.ts'
+import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
 import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, permitInMs } from '../claim-rule.ts'
-import type { Database } from '../client.ts'
-import { isUnfinished, laneOf } from '../lane-rule.ts'
+import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
+import { isUnfinished, laneOf } from './lane-rule.ts'
 import { hasUnusedPermits } from './permit-states.ts'
 
 const readyHeadsStatement = prepared<WakeUp>(

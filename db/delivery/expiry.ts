@@ -1,5 +1,5 @@
-import { ownReasons } from '../../src/core/own-reasons.ts'
-import type { Database } from '../client.ts'
+import { ownReasons } from '../../src/core/sends/own-reasons.ts'
+import type { Database } from '../connection/client.ts'
 import { failQueued } from './fail-queued.ts'
 
 const expireStatement = failQueued('expire_sends', 'Fails queued sends that have expired.', {

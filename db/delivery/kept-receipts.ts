@@ -7,7 +7,7 @@ import {
   type ReceiptEffect,
   rankOf,
   receiptEvents,
-} from '../receipt-rule.ts'
+} from '../receipts/receipt-rule.ts'
 import { sqlText } from '../statement.ts'
 
 /** What receipts that were kept during a call have changed, when its outcome is recorded. */

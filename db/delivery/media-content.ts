@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared } from '../statement.ts'
 
 /** Beyond it, the round trips of a COPY cost less than what a parameter's text takes of the memory. */

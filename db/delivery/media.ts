@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
-import type { MediaDescription } from '../../src/core/message.ts'
-import type { Database } from '../client.ts'
+import type { MediaDescription } from '../../src/core/messages/message.ts'
+import type { Database } from '../connection/client.ts'
 import { media, sends } from '../schema.ts'
 
 /** What is read at a time of media that a provider fetches: of 16 MiB at once, the process would have several copies. */

@@ -1,5 +1,5 @@
-import { folded, hasCapitals } from '../contact-rule.ts'
 import { sqlText } from '../statement.ts'
+import { folded, hasCapitals } from './contact-rule.ts'
 
 /**
  * SQL of the open conversations of a contact. There is a second one only if the previous release opened it, in another spelling: this

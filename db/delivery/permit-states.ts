@@ -1,4 +1,4 @@
-import { unusedKeptSeconds } from '../../src/core/delivery-times.ts'
+import { unusedKeptSeconds } from '../../src/core/sends/delivery-times.ts'
 import { sqlText } from '../statement.ts'
 
 /** SQL that is true for a permit `p` whose send `s` is waiting for its attempt, and for one whose attempt is running. */

@@ -1,7 +1,7 @@
-import { grantAheadSeconds, startSeconds } from '../../src/core/delivery-times.ts'
+import { grantAheadSeconds, startSeconds } from '../../src/core/sends/delivery-times.ts'
 import { overflowOf } from '../admission/quota.ts'
 import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, isUsable } from '../claim-rule.ts'
-import { type Database, inTransaction } from '../client.ts'
+import { type Database, inTransaction } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { isEvidence, isInUse, isLive } from './permit-states.ts'
 

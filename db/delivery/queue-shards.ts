@@ -1,4 +1,4 @@
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** How many shards the queue has, and, while their number changes, how many it had. */

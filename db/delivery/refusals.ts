@@ -9,7 +9,7 @@ import {
   isSuppressed,
   permitInMs,
 } from '../claim-rule.ts'
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** Why a send could not be claimed: when it can be claimed, or what it waits for. */

@@ -1,7 +1,7 @@
-import type { WakeUp } from '../../src/core/send-job.ts'
+import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
 import { isBehind, isInSlowStart, isReady } from '../claim-rule.ts'
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 const noteStatement = prepared<{ wasInSlowStart: boolean }>(

@@ -1,6 +1,6 @@
-import { type Contact, erasedContactValue } from '../../src/core/contact.ts'
-import { canBeRecordId } from '../../src/core/record-id.ts'
-import type { Database } from '../client.ts'
+import { type Contact, erasedContactValue } from '../../src/core/contacts/contact.ts'
+import { canBeRecordId } from '../../src/core/requests/record-id.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** A contact of an account. */

@@ -1,7 +1,7 @@
-import type { ListCursor } from '../../src/core/list-query.ts'
-import { type CodeMeaning, meaningsOf } from '../../src/core/pasted/codes.ts'
-import { type PastedKindName, type Recognised, recognise } from '../../src/core/pasted/recognise.ts'
-import type { Database } from '../client.ts'
+import type { ListCursor } from '../../src/core/requests/list-query.ts'
+import { type CodeMeaning, meaningsOf } from '../../src/core/search/codes.ts'
+import { type PastedKindName, type Recognised, recognise } from '../../src/core/search/recognise.ts'
+import type { Database } from '../connection/client.ts'
 import { listSends } from '../sends/list.ts'
 import {
   type Target,

@@ -1,6 +1,6 @@
-import { foldContactValue } from '../../src/core/contact.ts'
-import type { Database } from '../client.ts'
-import { entryKey, isContact } from '../contact-rule.ts'
+import { foldContactValue } from '../../src/core/contacts/contact.ts'
+import type { Database } from '../connection/client.ts'
+import { entryKey, isContact } from '../delivery/contact-rule.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** What a pasted text may lead to. The contact is that of a send or of an entry, so that nothing personal names it. */

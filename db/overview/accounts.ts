@@ -1,5 +1,5 @@
 import { asc, eq, or, sql } from 'drizzle-orm'
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { accounts } from '../schema.ts'
 
 /** The account with an id, or those with a name, at most two. */

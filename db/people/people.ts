@@ -1,7 +1,7 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { nameKey, type Person } from '../../src/core/person.ts'
-import type { Database, Transaction } from '../client.ts'
+import { nameKey, type Person } from '../../src/core/accounts/person.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { people, personSessions } from '../schema.ts'
 
 /** @returns false if there is a person of this name already. */

@@ -1,5 +1,5 @@
-import { nameKey, type Person, type Role } from '../../src/core/person.ts'
-import type { Database, Transaction } from '../client.ts'
+import { nameKey, type Person, type Role } from '../../src/core/accounts/person.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 export const sessionHours = 12

@@ -1,8 +1,8 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
+import { namesOfChannels } from '../accounts/channel-names.ts'
 import { isFirst } from '../callbacks/endpoint-claims.ts'
-import { namesOfChannels } from '../channel-names.ts'
 import { hasLimits, isDue, isHeadOfAll, isHeld, isQueued } from '../claim-rule.ts'
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { countRefusedChannels, type RefusedChannels } from '../suppression/refused-shares.ts'
 

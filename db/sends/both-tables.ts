@@ -1,5 +1,5 @@
-import type { SendRecord } from '../../src/core/timeline.ts'
-import { postedChannel, sentThrough } from '../posted-channel.ts'
+import type { SendRecord } from '../../src/core/sends/timeline.ts'
+import { postedChannel, sentThrough } from '../accounts/posted-channel.ts'
 import { sqlList, sqlText } from '../statement.ts'
 
 /** SQL of the fields of the event that reported a send `s` as undelivered; null unless that is its delivery state. */
@@ -9,7 +9,7 @@ const undelivered = sqlText`
      where e.request_id = s.request_id and e.event = 'undelivered'
      order by e.at desc limit 1) end`
 
-/** SQL of the code that the timeline of a row `s` of `sends` has (`causeOf` in src/core/timeline.ts). */
+/** SQL of the code that the timeline of a row `s` of `sends` has (`causeOf` in src/core/sends/timeline.ts). */
 export const providerCodeOfSend = sqlText`
   coalesce(
     ${undelivered},

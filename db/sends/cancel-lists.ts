@@ -1,5 +1,5 @@
-import type { ListCursor } from '../../src/core/list-query.ts'
-import type { Database } from '../client.ts'
+import type { ListCursor } from '../../src/core/requests/list-query.ts'
+import type { Database } from '../connection/client.ts'
 import { type CanceledSend, cancelSends } from './cancel.ts'
 import { maxCanceled } from './cancel-sets.ts'
 import { listSends, type SendsQuery } from './list.ts'

@@ -1,9 +1,9 @@
 import { maxCountedAhead, type SendFacts } from '../../src/core/explanation/explain.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
-import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/timeline.ts'
+import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/sends/timeline.ts'
 import { isInSlowStart } from '../claim-rule.ts'
-import type { Database } from '../client.ts'
-import { isUnfinished } from '../lane-rule.ts'
+import type { Database } from '../connection/client.ts'
+import { isUnfinished } from '../delivery/lane-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { findSend } from './sends.ts'
 

@@ -1,4 +1,4 @@
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { sqlText } from '../statement.ts'
 import { isOfNone } from './list.ts'
 import { Values } from './list-order.ts'

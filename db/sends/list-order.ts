@@ -1,5 +1,5 @@
-import type { ListCursor } from '../../src/core/list-query.ts'
-import { firstIdAt } from '../../src/core/record-id.ts'
+import type { ListCursor } from '../../src/core/requests/list-query.ts'
+import { firstIdAt } from '../../src/core/requests/record-id.ts'
 
 /** Numbers the values of a statement as they are used. */
 export class Values {

@@ -1,8 +1,8 @@
-import { foldContactValue } from '../../src/core/contact.ts'
-import type { ListQuery } from '../../src/core/list-query.ts'
-import type { Database } from '../client.ts'
-import { folded, isContact } from '../contact-rule.ts'
-import { postedChannel } from '../posted-channel.ts'
+import { foldContactValue } from '../../src/core/contacts/contact.ts'
+import type { ListQuery } from '../../src/core/requests/list-query.ts'
+import { postedChannel } from '../accounts/posted-channel.ts'
+import type { Database } from '../connection/client.ts'
+import { folded, isContact } from '../delivery/contact-rule.ts'
 import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
 import { byAccept, byId, type Order, Values } from './list-order.ts'
 

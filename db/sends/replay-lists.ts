@@ -1,5 +1,5 @@
-import { noneSkipped, sumOfSkipped } from '../../src/core/left-out.ts'
-import type { Database } from '../client.ts'
+import { noneSkipped, sumOfSkipped } from '../../src/core/sends/left-out.ts'
+import type { Database } from '../connection/client.ts'
 import { type ReplayedSet, type ReplaySet, replayPart, type Trial, tryReplay } from './replay-sets.ts'
 
 /** Failed or uncertain sends of several channels, one channel after the other. */

@@ -1,17 +1,17 @@
-import { foldContactValue } from '../../src/core/contact.ts'
-import { defaultFallbackWithinSeconds } from '../../src/core/fallback.ts'
+import { foldContactValue } from '../../src/core/contacts/contact.ts'
+import { defaultFallbackWithinSeconds } from '../../src/core/sends/fallback.ts'
 import {
   noneSkipped,
   type SkippedSends,
   skippedAs as skippedReasons,
   sumOfSkipped,
-} from '../../src/core/left-out.ts'
-import { ownReasons } from '../../src/core/own-reasons.ts'
-import { noSuppressionKey } from '../../src/core/suppression.ts'
+} from '../../src/core/sends/left-out.ts'
+import { ownReasons } from '../../src/core/sends/own-reasons.ts'
+import { noSuppressionKey } from '../../src/core/suppression/suppression.ts'
+import { postedChannel } from '../accounts/posted-channel.ts'
 import { isSuppressed, isSuppressedEverywhere } from '../claim-rule.ts'
-import type { Database } from '../client.ts'
-import { folded } from '../contact-rule.ts'
-import { postedChannel } from '../posted-channel.ts'
+import type { Database } from '../connection/client.ts'
+import { folded } from '../delivery/contact-rule.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
 import { canBeReplayed, type ReplayableStatus, replaying } from './replays.ts'

@@ -1,11 +1,11 @@
-import { ownReasons } from '../../src/core/own-reasons.ts'
+import { ownReasons } from '../../src/core/sends/own-reasons.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
 import { addChecks } from '../claim-rule.ts'
-import type { Database, Transaction } from '../client.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { attemptInRow } from '../delivery/attempt-in-row.ts'
 import { changeState } from '../delivery/change-state.ts'
-import { attemptsToEvents, endOf, eventOf } from '../event-sql.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
+import { attemptsToEvents, endOf, eventOf } from './event-sql.ts'
 
 /** The states of sends that may be replayed. */
 export type ReplayableStatus = 'failed' | 'uncertain'

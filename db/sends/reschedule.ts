@@ -1,8 +1,8 @@
-import type { SendRecord } from '../../src/core/timeline.ts'
-import { type Database, inTransaction } from '../client.ts'
-import { eventOf } from '../event-sql.ts'
+import type { SendRecord } from '../../src/core/sends/timeline.ts'
+import { type Database, inTransaction } from '../connection/client.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 import { recordOfScheduled } from './both-tables.ts'
+import { eventOf } from './event-sql.ts'
 
 /** A send that is being moved to the others is gone when its lock is free. */
 const lockStatement = prepared<{ isFound: true }>(
@@ -15,7 +15,7 @@ const lockStatement = prepared<{ isFound: true }>(
     for update`,
 )
 
-/** The event of its accept is derived from its row as long as no other is stored (`accept` in src/core/timeline.ts). */
+/** The event of its accept is derived from its row as long as no other is stored (`accept` in src/core/sends/timeline.ts). */
 const rescheduleStatement = prepared<SendRecord>(
   'reschedule_send',
   'Gives a scheduled send another time, after lock_to_reschedule.',

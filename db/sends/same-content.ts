@@ -1,9 +1,9 @@
-import { erasedContactValue } from '../../src/core/contact.ts'
+import { erasedContactValue } from '../../src/core/contacts/contact.ts'
 import { dayMs } from '../../src/core/durations.ts'
-import type { PostedBy } from '../../src/core/posted-by.ts'
-import type { SendRecord, SendStatus } from '../../src/core/timeline.ts'
+import type { PostedBy } from '../../src/core/sends/posted-by.ts'
+import type { SendRecord, SendStatus } from '../../src/core/sends/timeline.ts'
 import { firstsOfBatches, idempotencyKeptHours, timeOfKey } from '../admission/idempotency-keys.ts'
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { listSends } from './list.ts'
 

@@ -1,7 +1,7 @@
 import { desc, eq, lt, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { readKeptMessage } from '../../src/core/kept-message.ts'
-import type { Database } from '../client.ts'
+import { readKeptMessage } from '../../src/core/messages/kept-message.ts'
+import type { Database } from '../connection/client.ts'
 import { channels, sandboxMessages } from '../schema.ts'
 
 type NewMessage = Omit<typeof sandboxMessages.$inferInsert, 'id' | 'receivedAt'>

@@ -1,5 +1,5 @@
-import type { Message } from '../../src/core/message.ts'
-import type { Database } from '../client.ts'
+import type { Message } from '../../src/core/messages/message.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** The names and the conversation around a send. */

@@ -1,5 +1,5 @@
-import type { SendRecord, StoredEvent } from '../../src/core/timeline.ts'
-import type { Database } from '../client.ts'
+import type { SendRecord, StoredEvent } from '../../src/core/sends/timeline.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { recordsWhere } from './both-tables.ts'
 

@@ -1,10 +1,10 @@
-import { ownReasons, settledAsFailed } from '../../src/core/own-reasons.ts'
+import { ownReasons, settledAsFailed } from '../../src/core/sends/own-reasons.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
-import type { Database, Transaction } from '../client.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { attemptInRow, claimIsLost } from '../delivery/attempt-in-row.ts'
 import { changeState, theirEndpoints } from '../delivery/change-state.ts'
-import { attemptsToEvents, endOf, eventOf } from '../event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
+import { attemptsToEvents, endOf, eventOf } from './event-sql.ts'
 
 /** What a person found at the provider: it has the message, or it doesn't. */
 export type SettledAs = 'sent' | 'failed'

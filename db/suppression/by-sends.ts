@@ -1,13 +1,13 @@
-import { contactTypes } from '../../src/core/contact.ts'
+import { contactTypes } from '../../src/core/contacts/contact.ts'
 import {
   causeOfSign,
   isOfChannel,
   type SuppressingSign,
   suppressingSigns,
-} from '../../src/core/suppression.ts'
-import type { Database, Transaction } from '../client.ts'
-import { entryKey, folded } from '../contact-rule.ts'
-import { theOneOf } from '../posted-channel.ts'
+} from '../../src/core/suppression/suppression.ts'
+import { theOneOf } from '../accounts/posted-channel.ts'
+import type { Database, Transaction } from '../connection/client.ts'
+import { entryKey, folded } from '../delivery/contact-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { isErased } from '../upkeep/erase.ts'
 

@@ -1,13 +1,13 @@
 import { MAX, NIL, v7 as uuidv7 } from 'uuid'
-import type { ContactType } from '../../src/core/contact.ts'
-import type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
+import type { ContactType } from '../../src/core/contacts/contact.ts'
+import type { StoredSuppression as Suppression } from '../../src/core/suppression/suppression-view.ts'
 import { entryKeys, erasedValue } from '../claim-rule.ts'
-import type { Database, Transaction } from '../client.ts'
-import { entryKey, folded } from '../contact-rule.ts'
+import type { Database, Transaction } from '../connection/client.ts'
+import { entryKey, folded } from '../delivery/contact-rule.ts'
 import { type Page, type PageAsked, pageOf } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
 
-export type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
+export type { StoredSuppression as Suppression } from '../../src/core/suppression/suppression-view.ts'
 
 /** A contact of an account, on one of its channels or on all of them. */
 export interface SuppressedContact {

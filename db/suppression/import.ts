@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
-import type { CsvEntry } from '../../src/core/suppression-csv.ts'
-import { type Database, inTransaction, type Transaction } from '../client.ts'
-import { entryKey, folded } from '../contact-rule.ts'
+import type { CsvEntry } from '../../src/core/suppression/suppression-csv.ts'
+import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
+import { entryKey, folded } from '../delivery/contact-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 const importStatement = prepared<{ added: number }>(

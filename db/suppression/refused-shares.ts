@@ -1,7 +1,7 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
-import { namesOfChannels } from '../channel-names.ts'
-import type { Database } from '../client.ts'
-import { postedChannel } from '../posted-channel.ts'
+import { namesOfChannels } from '../accounts/channel-names.ts'
+import { postedChannel } from '../accounts/posted-channel.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** So many channels of a provider whose contacts refuse too much of what they get. */

@@ -1,6 +1,6 @@
 import { MAX, NIL } from 'uuid'
-import type { SuppressionCause } from '../../src/core/suppression.ts'
-import type { Database } from '../client.ts'
+import type { SuppressionCause } from '../../src/core/suppression/suppression.ts'
+import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { isShown, type Suppression, suppressionColumns } from './entries.ts'
 

@@ -1,4 +1,4 @@
-import type { Database } from '../client.ts'
+import type { Database } from '../connection/client.ts'
 import { eraseSuppressions } from '../suppression/entries.ts'
 import { eraseContact } from './erase.ts'
 

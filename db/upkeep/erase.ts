@@ -1,11 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type Contact, erasedContactValue } from '../../src/core/contact.ts'
-import type { Message } from '../../src/core/message.ts'
-import type { EventField } from '../../src/core/timeline-events.ts'
+import { type Contact, erasedContactValue } from '../../src/core/contacts/contact.ts'
+import type { Message } from '../../src/core/messages/message.ts'
+import type { EventField } from '../../src/core/sends/timeline-events.ts'
 import { firstsOfBatches, idempotencyKeptHours, timeOfKey } from '../admission/idempotency-keys.ts'
-import { type Database, inTransaction, type Transaction } from '../client.ts'
-import { contactIs } from '../contact-rule.ts'
-import { eventOf } from '../event-sql.ts'
+import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
+import { contactIs } from '../delivery/contact-rule.ts'
+import { eventOf } from '../sends/event-sql.ts'
 import { sqlList, sqlText } from '../statement.ts'
 
 /** The fields of an event that are kept. Others may identify the contact: providers' texts, and ids such as WhatsApp's. */

@@ -1,10 +1,10 @@
-import { mediaLinkMs } from '../../src/core/media-link.ts'
-import type { ProviderRules } from '../../src/core/provider.ts'
+import type { ProviderRules } from '../../src/core/channels/provider.ts'
+import { mediaLinkMs } from '../../src/core/messages/media-link.ts'
 import { providerNames, providerRules } from '../../src/core/providers/index.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { refusedKeptHours } from '../audit/refused.ts'
-import type { Database } from '../client.ts'
-import { firstIdSql } from '../id-time.ts'
+import type { Database } from '../connection/client.ts'
+import { firstIdSql } from '../sends/id-time.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /**

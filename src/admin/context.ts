@@ -1,9 +1,9 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
 import { createFactory } from 'hono/factory'
-import type { AuditEntry, SeenIds } from '../core/audit.ts'
-import type { Person } from '../core/person.ts'
-import type { AdminSettings } from '../platform/settings.ts'
+import type { AuditEntry, SeenIds } from '../core/accounts/audit.ts'
+import type { Person } from '../core/accounts/person.ts'
+import type { AdminSettings } from '../platform/settings/settings.ts'
 import type { Runtime } from '../runtime.ts'
 
 export type AdminRuntime = Runtime<AdminSettings>

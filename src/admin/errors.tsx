@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { databaseCause } from '../../db/database-cause.ts'
+import { databaseCause } from '../../db/connection/database-cause.ts'
 import { causeLine } from '../core/store-causes.ts'
-import { databaseCauseFields } from '../platform/cause-fields.ts'
-import { type Logger, logFault, logWarning } from '../platform/logger.ts'
-import { Layout } from './layout.tsx'
+import { databaseCauseFields } from '../platform/log/cause-fields.ts'
+import { type Logger, logFault, logWarning } from '../platform/log/logger.ts'
+import { Layout } from './page/layout.tsx'
 
 /** An error page; its message is shown to the user. */
 export class PageError extends Error {

@@ -1,12 +1,12 @@
-import { closeOnSignal, runProcess, stopWithinMs } from '../platform/process.ts'
-import { Readiness } from '../platform/readiness.ts'
-import { readAdminSettings } from '../platform/settings.ts'
-import { checkDatabase, checkRedis } from '../platform/start-check.ts'
-import { startLog } from '../platform/start-log.ts'
+import { Readiness } from '../platform/health/readiness.ts'
+import { closeOnSignal, runProcess, stopWithinMs } from '../platform/process/process.ts'
+import { checkDatabase, checkRedis } from '../platform/process/start-check.ts'
+import { startLog } from '../platform/process/start-log.ts'
+import { readAdminSettings } from '../platform/settings/settings.ts'
 import { ShardsInForce } from '../queue/shards-in-force.ts'
 import { openRuntime } from '../runtime.ts'
 import { createAdminApp } from './app.ts'
-import { listen } from './listen.ts'
+import { listen } from './http/listen.ts'
 
 await runProcess(async () => {
   const settings = readAdminSettings()

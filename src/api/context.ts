@@ -2,7 +2,7 @@ import type { HttpBindings } from '@hono/node-server'
 import type { Context } from 'hono'
 import { createFactory } from 'hono/factory'
 import type { Caller } from '../../db/accounts/api-keys.ts'
-import type { SendRequest } from '../core/send-request.ts'
+import type { SendRequest } from '../core/sends/send-request.ts'
 import type { Deadline } from '../platform/deadline.ts'
 
 /** How long one request may wait for PostgreSQL and Redis; less than the 1.5 s within which every answer is due. */

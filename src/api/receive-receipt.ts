@@ -1,7 +1,7 @@
 import type { Runtime } from '../runtime.ts'
-import type { ClientTimeouts } from './client-timeouts.ts'
 import { factory } from './context.ts'
 import { wrongMethod } from './errors.ts'
+import type { ClientTimeouts } from './http/client-timeouts.ts'
 import { channelsAddresser } from './receipts/address-channels.ts'
 import { answerChallenge, answerReceived } from './receipts/answer.ts'
 import { proofChecker } from './receipts/check-proof.ts'

@@ -1,16 +1,16 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Channel } from '../../db/accounts/channels.ts'
 import { answerJson } from './answer.ts'
-import { authorize } from './authenticate.ts'
 import type { BodySteps } from './body/body-steps.ts'
 import { type ApiEnv, factory, stateOf } from './context.ts'
 import { ApiError } from './errors.ts'
+import { clientsTraceparent } from './http/trace-request.ts'
+import { authorize } from './keys/authenticate.ts'
 import { checkMediaContent } from './send/check-media-content.ts'
 import { atOnce } from './send/check-send-at.ts'
 import { hasIdempotencyKey, idempotencyOf } from './send/find-earlier.ts'
 import { channelNotFound } from './send/find-own-channel.ts'
 import type { SendSteps } from './send/steps.ts'
-import { clientsTraceparent } from './trace-request.ts'
 
 /**
  * Handles a send, on both endpoints, from its bytes to the 202. The order is a promise (docs/reference/api.md#order-of-checks):

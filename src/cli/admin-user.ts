@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { audited } from '../../db/audit/record.ts'
 import { addPerson, listPeople, removePerson, setPassword } from '../../db/people/people.ts'
-import { hashPassword, passwordIssue } from '../core/password.ts'
-import { isPersonName, personNameWanted, type Role, roles } from '../core/person.ts'
+import { hashPassword, passwordIssue } from '../core/accounts/password.ts'
+import { isPersonName, personNameWanted, type Role, roles } from '../core/accounts/person.ts'
 import { type Answerer, CliError } from './answer.ts'
 
 export function adminUserCommands(program: Command, answer: Answerer): void {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { type AuditFilters, pageOfAudit, type RecordedChange } from '../../db/audit/list.ts'
 import { targetNames } from '../../db/audit/target-names.ts'
-import type { Database } from '../../db/client.ts'
-import type { Place } from '../core/list-place.ts'
+import type { Database } from '../../db/connection/client.ts'
+import type { Place } from '../core/requests/list-place.ts'
 import type { Answerer } from './answer.ts'
 import { pastMoment, wholeNumber } from './arguments.ts'
 

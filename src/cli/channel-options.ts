@@ -1,8 +1,8 @@
 import { Option } from 'commander'
 import type { ChannelFields } from '../../db/accounts/channels.ts'
-import { type Ordering, orderings } from '../core/lane.ts'
-import { type OnUncertain, onUncertainWords } from '../core/outcome.ts'
-import { type AutoCause, autoCauses } from '../core/suppression.ts'
+import { type Ordering, orderings } from '../core/sends/lane.ts'
+import { type OnUncertain, onUncertainWords } from '../core/sends/outcome.ts'
+import { type AutoCause, autoCauses } from '../core/suppression/suppression.ts'
 import { callRate, causeList, limit, type Rate } from './arguments.ts'
 
 /** The options of `channel create` and `channel update`. */

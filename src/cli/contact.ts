@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { auditedInPages } from '../../db/audit/record.ts'
 import { eraseContactWholly } from '../../db/upkeep/erase-wholly.ts'
-import { anyContact, type ContactType } from '../core/contact.ts'
-import { nothingThere, whatWasLeftOut } from '../core/left-out.ts'
-import { suppressionKey } from '../core/suppression.ts'
+import { anyContact, type ContactType } from '../core/contacts/contact.ts'
+import { nothingThere, whatWasLeftOut } from '../core/sends/left-out.ts'
+import { suppressionKey } from '../core/suppression/suppression.ts'
 import { type Answerer, renderWith } from './answer.ts'
 import { existingAccount, storedContact } from './arguments.ts'
 

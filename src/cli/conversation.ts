@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { listConversations } from '../../db/delivery/conversations.ts'
-import { anyContact, type ContactType } from '../core/contact.ts'
+import { anyContact, type ContactType } from '../core/contacts/contact.ts'
 import type { Answerer } from './answer.ts'
 import { existingAccount, storedContact } from './arguments.ts'
 

@@ -12,9 +12,9 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../../db/callbacks/endpoints.ts'
-import { type Database, inTransaction } from '../../db/client.ts'
-import { endpointDetails } from '../core/audit-details.ts'
-import { mintSealedSecret } from '../core/callback.ts'
+import { type Database, inTransaction } from '../../db/connection/client.ts'
+import { endpointDetails } from '../core/accounts/audit-details.ts'
+import { mintSealedSecret } from '../core/callbacks/callback.ts'
 import {
   disabledByOperator,
   endpointDisabled,
@@ -22,8 +22,8 @@ import {
   notCalledYet,
   rotationSchema,
   tooManyEndpoints,
-} from '../core/endpoint-request.ts'
-import { canBeRecordId } from '../core/record-id.ts'
+} from '../core/callbacks/endpoint-request.ts'
+import { canBeRecordId } from '../core/requests/record-id.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { changeList, checkedOptions, existingAccount, overlapSeconds } from './arguments.ts'
 

@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander'
 import { DrizzleQueryError } from 'drizzle-orm'
-import { databaseCause } from '../../db/database-cause.ts'
-import { lacksMigration } from '../../db/errors.ts'
+import { databaseCause } from '../../db/connection/database-cause.ts'
+import { lacksMigration } from '../../db/connection/errors.ts'
 import { causeLine, postgresCauses, type StoreCause } from '../core/store-causes.ts'
-import { settingIssue } from '../platform/start-issue.ts'
+import { settingIssue } from '../platform/process/start-issue.ts'
 import { CliError } from './answer.ts'
 import type { FailureCode } from './exit-codes.ts'
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { createApiKey, listApiKeys, revokeApiKey } from '../../db/accounts/api-keys.ts'
 import { audited } from '../../db/audit/record.ts'
-import { mintApiKey, type Permission, permissions } from '../core/api-key.ts'
-import { canBeRecordId } from '../core/record-id.ts'
+import { mintApiKey, type Permission, permissions } from '../core/accounts/api-key.ts'
+import { canBeRecordId } from '../core/requests/record-id.ts'
 import { type Answerer, CliError } from './answer.ts'
 import { durationSeconds, existingAccount, permissionList } from './arguments.ts'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { environmentVariables } from '../platform/environment.ts'
-import { printError } from '../platform/print-error.ts'
+import { printError } from '../platform/log/print-error.ts'
+import { environmentVariables } from '../platform/settings/environment.ts'
 import { exitCodes } from './exit-codes.ts'
 import { Output } from './output.ts'
 import { runCli } from './run.ts'

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os'
-import type { Actor } from '../core/actor.ts'
+import type { Actor } from '../core/accounts/actor.ts'
 
 /** Who runs a command, for the audit. @param name given by `--as`; default: the system user. */
 export const operator = (name = systemUser()): Actor => ({ by: name, via: 'cli', address: hostname() })

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { build } from '../platform/build.ts'
+import { build } from '../platform/process/build.ts'
 import type { Answerer } from './answer.ts'
 import { examples } from './examples.ts'
 import { name } from './name.ts'

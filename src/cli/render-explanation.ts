@@ -1,6 +1,6 @@
 import type { Advice, Explanation, ExplanationEntry } from '../core/explanation/explain.ts'
-import { apiKeyWords, idempotencyKeyWords, type PostedBy } from '../core/posted-by.ts'
-import type { Timeline } from '../core/timeline.ts'
+import { apiKeyWords, idempotencyKeyWords, type PostedBy } from '../core/sends/posted-by.ts'
+import type { Timeline } from '../core/sends/timeline.ts'
 
 const timeWidth = '2026-01-01T12:00:00.000Z'.length
 const eventWidth = 'conversation_closed'.length

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Suppression } from '../../db/suppression/entries.ts'
-import { type CsvEntry, checkCsv, csvLine, entriesOfCsv } from '../core/suppression-csv.ts'
-import { utf8Text } from '../core/utf8.ts'
+import { utf8Text } from '../core/requests/utf8.ts'
+import { type CsvEntry, checkCsv, csvLine, entriesOfCsv } from '../core/suppression/suppression-csv.ts'
 import { CliError } from './answer.ts'
 
 const pageSize = 5000

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { listChannels } from '../../db/accounts/channels.ts'
 import { audited } from '../../db/audit/record.ts'
-import type { Database, Transaction } from '../../db/client.ts'
+import type { Database, Transaction } from '../../db/connection/client.ts'
 import {
   addSuppression,
   allSuppressions,
@@ -13,14 +13,14 @@ import {
   suppressionsOfContact,
 } from '../../db/suppression/entries.ts'
 import { importSuppressions } from '../../db/suppression/import.ts'
-import { suppressionChanged } from '../core/audit-details.ts'
-import { anyContact, type Contact } from '../core/contact.ts'
-import { byteOrderMark } from '../core/csv.ts'
-import { nothingThere, whatWasLeftOut } from '../core/left-out.ts'
-import { canBeRecordId } from '../core/record-id.ts'
-import { removalFault, suppressionKey } from '../core/suppression.ts'
-import { csvHeader } from '../core/suppression-csv.ts'
-import { shownSuppression } from '../core/suppression-view.ts'
+import { suppressionChanged } from '../core/accounts/audit-details.ts'
+import { anyContact, type Contact } from '../core/contacts/contact.ts'
+import { byteOrderMark } from '../core/requests/csv.ts'
+import { canBeRecordId } from '../core/requests/record-id.ts'
+import { nothingThere, whatWasLeftOut } from '../core/sends/left-out.ts'
+import { removalFault, suppressionKey } from '../core/suppression/suppression.ts'
+import { csvHeader } from '../core/suppression/suppression-csv.ts'
+import { shownSuppression } from '../core/suppression/suppression-view.ts'
 import { type Answerer, type CliContext, CliError, renderFields, renderWith } from './answer.ts'
 import { contact, existingAccount, operatorsWords, storedContact, wholeNumber } from './arguments.ts'
 import { checkFile, csvLines, pagesOf } from './suppression-files.ts'

@@ -4,11 +4,11 @@ import { Webhook } from 'standardwebhooks'
 import { v7 as uuidv7 } from 'uuid'
 import { listAccounts } from '../../db/accounts/accounts.ts'
 import { createEndpoint, deleteEndpoint } from '../../db/callbacks/endpoints.ts'
-import { connectDatabase } from '../../db/client.ts'
+import { connectDatabase } from '../../db/connection/client.ts'
 import { findRunningDev } from '../cli/running-dev.ts'
-import { mintSealedSecret } from '../core/callback.ts'
-import { runProcess } from '../platform/process.ts'
-import { readSettings, SettingsError } from '../platform/settings.ts'
+import { mintSealedSecret } from '../core/callbacks/callback.ts'
+import { runProcess } from '../platform/process/process.ts'
+import { readSettings, SettingsError } from '../platform/settings/settings.ts'
 
 /** `npm run callbacks`: a receiver for the account of the running `npm run dev`, which verifies and prints each callback. */
 await runProcess(async () => {

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connectDatabase, type Database } from '../../db/client.ts'
+import { connectDatabase, type Database } from '../../db/connection/client.ts'
 import { renderExplanation } from '../cli/render-explanation.ts'
 import { traceOf } from '../cli/trace.ts'
-import type { DeliveryState } from '../core/receipt.ts'
-import type { Timeline } from '../core/timeline.ts'
-import { runProcess } from '../platform/process.ts'
-import { type Example, providerExamples, sandboxExamples } from './demo-examples.ts'
+import type { DeliveryState } from '../core/receipts/receipt.ts'
+import type { Timeline } from '../core/sends/timeline.ts'
+import { runProcess } from '../platform/process/process.ts'
 import { type Emulators, reportToChannels, startEmulators, stopEmulators } from './emulators/index.ts'
-import { type Seed, seedDemoAccount, seedEmulatedChannels } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
+import { type Example, providerExamples, sandboxExamples } from './world/demo-examples.ts'
+import { type Seed, seedDemoAccount, seedEmulatedChannels } from './world/seed.ts'
 
 const finishWithinMs = 30_000
 const receivedWithinMs = 2000

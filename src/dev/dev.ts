@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 import { announceRunningDev, findRunningDev, withdrawRunningDev } from '../cli/running-dev.ts'
-import { runProcess } from '../platform/process.ts'
-import { SettingsError } from '../platform/settings.ts'
-import { devData, devFolders, keptSeed, readKept, removeDevData } from './dev-data.ts'
+import { runProcess } from '../platform/process/process.ts'
+import { SettingsError } from '../platform/settings/settings.ts'
 import { reportToChannels, startEmulators } from './emulators/index.ts'
-import { curlsFor, type EmulatedChannels, type Seed, seedEmulatedChannels } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
+import { devData, devFolders, keptSeed, readKept, removeDevData } from './world/dev-data.ts'
+import { curlsFor, type EmulatedChannels, type Seed, seedEmulatedChannels } from './world/seed.ts'
 
 const usualPort = 3000
 const usualAdminPort = 3001

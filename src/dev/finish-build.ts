@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { builtGuides } from '../api/docs/guides.ts'
 import { renderGuides } from '../api/docs/render-guides.ts'
-import { buildFile } from '../platform/build.ts'
-import { environmentVariables } from '../platform/environment.ts'
+import { buildFile } from '../platform/process/build.ts'
+import { environmentVariables } from '../platform/settings/environment.ts'
 import { bundle } from './bundle.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const copied = [
   'db/migrations',
-  'src/admin/admin.css',
-  'src/admin/zone.js',
-  'src/platform/pages.css',
+  'src/admin/page/admin.css',
+  'src/admin/page/zone.js',
+  'src/platform/http/pages.css',
   ...['docs.css', 'try.js', 'icon.svg'].map((name) => `src/api/docs/${name}`),
 ]
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { runProcess } from '../platform/process.ts'
+import { runProcess } from '../platform/process/process.ts'
 import { promtoolBinary } from './embedded/promtool-binary.ts'
 
 await runProcess(async () => {

@@ -1,10 +1,10 @@
-import type { Database } from '../../db/client.ts'
-import type { DatabaseClock } from '../../db/clock.ts'
-import type { DatabaseHealth } from './database-health.ts'
-import type { Logger } from './logger.ts'
+import type { Database } from '../../db/connection/client.ts'
+import type { DatabaseClock } from '../../db/connection/clock.ts'
+import type { DatabaseHealth } from './health/database-health.ts'
+import type { Logger } from './log/logger.ts'
 import type { Metrics } from './metrics.ts'
-import type { RedisShard } from './redis-shard.ts'
-import type { Settings } from './settings.ts'
+import type { RedisShard } from './redis/shard.ts'
+import type { Settings } from './settings/settings.ts'
 
 /** Settings, log, metrics and the clients of PostgreSQL and Redis: part of every process's runtime. */
 export interface Clients<Needed = Settings> {

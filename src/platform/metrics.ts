@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { suppressionCauses } from '../core/suppression.ts'
-import { build } from './build.ts'
+import { suppressionCauses } from '../core/suppression/suppression.ts'
+import { build } from './process/build.ts'
 
 export type ProcessKind = 'api' | 'worker' | 'admin'
 
@@ -55,7 +55,7 @@ function definitions(registers: Registry[]) {
 
 type Definitions = ReturnType<typeof definitions>
 
-/** Set at each scrape (src/platform/scrape.ts, show-health.ts), except the build, the breaker's and the count of replaced connections. */
+/** Set at each scrape (src/platform/health/scrape.ts, show-health.ts), except the build, the breaker's and the count of replaced connections. */
 function processMetrics({ gauge, counter }: Definitions) {
   return {
     buildInfo: gauge('outbound_build_info', '1, with the build that runs.', 'version', 'commit', 'node'),

@@ -1,5 +1,5 @@
 import { setImmediate as endOfTick, setTimeout as sleep } from 'node:timers/promises'
-import { outsideSpans } from './tracing.ts'
+import { outsideSpans } from './log/tracing.ts'
 
 /** After this a flush counts as stuck. Waiting for several in a row would use up a request's deadline. */
 const stuckAfterMs = 100

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isConflict, isRowFault, isUnavailable } from '../../db/errors.ts'
-import { databaseCauseFields } from './cause-fields.ts'
-import { type Logger, logFault, logWarning } from './logger.ts'
+import { isConflict, isRowFault, isUnavailable } from '../../db/connection/errors.ts'
+import { databaseCauseFields } from './log/cause-fields.ts'
+import { type Logger, logFault, logWarning } from './log/logger.ts'
 
 const tryAgainEveryMs = 500
 

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { dayMs } from '../core/durations.ts'
-import { overflowQueueName } from '../core/send-job.ts'
+import { overflowQueueName } from '../core/sends/send-job.ts'
 
 /** BullMQ's highest priority value. Beyond it, wake-ups are taken in the order in which they came. */
 export const largestPriority = 2 ** 21 - 1

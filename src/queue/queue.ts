@@ -1,8 +1,8 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
-import { type CallbackJob, callbackJobSchema, type EndpointWakeUp } from '../core/callback-job.ts'
+import { type CallbackJob, callbackJobSchema, type EndpointWakeUp } from '../core/callbacks/callback-job.ts'
 import { hourMs } from '../core/durations.ts'
-import { type SendJob, sendJobSchema, type WakeUp } from '../core/send-job.ts'
+import { type SendJob, sendJobSchema, type WakeUp } from '../core/sends/send-job.ts'
 import { fairTags, largestPriority } from './fair-order.ts'
 
 export type SendQueue = Queue<SendJob>

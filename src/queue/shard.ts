@@ -3,16 +3,16 @@ import {
   callbackQueueName,
   type EndpointWakeUp,
   slowStartQueueName,
-} from '../core/callback-job.ts'
-import { overflowQueueName, queueName, type WakeUp } from '../core/send-job.ts'
-import { childLogger, type Logger } from '../platform/logger.ts'
+} from '../core/callbacks/callback-job.ts'
+import { overflowQueueName, queueName, type WakeUp } from '../core/sends/send-job.ts'
+import { childLogger, type Logger } from '../platform/log/logger.ts'
 import type { Metrics, ProcessKind } from '../platform/metrics.ts'
-import { connectForAdmin, connectForRequests, connectForWorkers, timeoutOf } from '../platform/redis.ts'
-import type { RedisAddress } from '../platform/redis-address.ts'
-import { createRedisBreaker, createWaitingBreaker } from '../platform/redis-breaker.ts'
-import { noteRedisFault } from '../platform/redis-health.ts'
-import type { RedisShard } from '../platform/redis-shard.ts'
-import { shardOfSend, shardPrefixes } from '../platform/shard-names.ts'
+import type { RedisAddress } from '../platform/redis/address.ts'
+import { createRedisBreaker, createWaitingBreaker } from '../platform/redis/breaker.ts'
+import { noteRedisFault } from '../platform/redis/health.ts'
+import { connectForAdmin, connectForRequests, connectForWorkers, timeoutOf } from '../platform/redis/redis.ts'
+import type { RedisShard } from '../platform/redis/shard.ts'
+import { shardOfSend, shardPrefixes } from '../platform/redis/shard-names.ts'
 import {
   createQueue,
   type EndpointQueues,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isUnavailable } from '../../db/connection/errors.ts'
 import { agreeOnShards, readShardCounts } from '../../db/delivery/queue-shards.ts'
-import { isUnavailable } from '../../db/errors.ts'
 import type { Clients } from '../platform/clients.ts'
-import { logWarningOnceAMinute } from '../platform/logger.ts'
-import type { Settings } from '../platform/settings.ts'
+import { logWarningOnceAMinute } from '../platform/log/logger.ts'
+import type { Settings } from '../platform/settings/settings.ts'
 
 type Own = Pick<Settings, 'QUEUE_SHARDS' | 'QUEUE_SHARDS_PREVIOUS'>
 

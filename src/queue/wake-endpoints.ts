@@ -1,4 +1,4 @@
-import { type Logger, logWarningOnceAMinute } from '../platform/logger.ts'
+import { type Logger, logWarningOnceAMinute } from '../platform/log/logger.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import { restoreEndpointsOnShards, type Shard } from './shard.ts'
 

@@ -1,7 +1,7 @@
-import type { Database } from '../../db/client.ts'
+import type { Database } from '../../db/connection/client.ts'
 import { findReadyHeads } from '../../db/delivery/due-sends.ts'
-import type { WakeUp } from '../core/send-job.ts'
-import { type Logger, logWarningOnceAMinute } from '../platform/logger.ts'
+import type { WakeUp } from '../core/sends/send-job.ts'
+import { type Logger, logWarningOnceAMinute } from '../platform/log/logger.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import { restoreOnShards, type Shard } from './shard.ts'
 

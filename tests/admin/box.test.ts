@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../db/accounts/accounts.ts'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
-import { explainUnknownId } from '../../src/core/request-id.ts'
+import { explainUnknownId } from '../../src/core/requests/request-id.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import {
   type Account,

@@ -6,7 +6,7 @@ import { setTemplate } from '../../db/accounts/templates.ts'
 import { recordAudit } from '../../db/audit/record.ts'
 import { recordRefused } from '../../db/audit/refused.ts'
 import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
-import { newId } from '../../src/core/new-id.ts'
+import { newId } from '../../src/core/requests/new-id.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import {
   type Account,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { contactsFor } from '../../src/admin/masking.ts'
-import { builtIn } from '../../src/core/person.ts'
+import { contactsFor } from '../../src/admin/page/masking.ts'
+import { builtIn } from '../../src/core/accounts/person.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, newContact } from '../support/builders.ts'
 import { ask, buildPerson, signIn } from '../support/people.ts'

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { recordAudit } from '../../db/audit/record.ts'
 import { recordRefused } from '../../db/audit/refused.ts'
-import { newId } from '../../src/core/new-id.ts'
+import { newId } from '../../src/core/requests/new-id.ts'
 import { expectUsable } from '../support/axe.ts'
 import { openBrowser, openPage, type WatchedPage } from '../support/browser.ts'
 import {

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectDatabase, type Database } from '../../db/client.ts'
+import { connectDatabase, type Database } from '../../db/connection/client.ts'
 import { contactOf } from '../../db/look-up/contact-of.ts'
 import {
   targetsNamedIn,

@@ -4,7 +4,7 @@ import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { sends } from '../../db/schema.ts'
 import { listSends } from '../../db/sends/list.ts'
 import { csvOf } from '../../src/admin/sends/csv.ts'
-import type { ListCursor } from '../../src/core/list-query.ts'
+import type { ListCursor } from '../../src/core/requests/list-query.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { buildSendRow } from '../support/attempts.ts'
 import {

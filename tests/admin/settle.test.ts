@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { recordReceipts } from '../../db/receipts.ts'
+import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { callbacks } from '../../db/schema.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { settleSend } from '../../db/sends/settle.ts'

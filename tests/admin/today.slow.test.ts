@@ -6,7 +6,7 @@ import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
 import { foldCounts } from '../../db/counters/fold.ts'
 import { openBreaker } from '../../db/delivery/breakers.ts'
-import { recordReceipts } from '../../db/receipts.ts'
+import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eq, inArray } from 'drizzle-orm'
 import { expect, onTestFinished, test } from 'vitest'
 import { callbacks, sandboxMessages, sends } from '../../db/schema.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import { attemptedSend, beginAttempt, namesOf, received, rowOf, timelineOf } from '../support/attempts.ts'
 import { acceptBatch, type BatchedSend, insertBatch } from '../support/batches.ts'
 import {

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { addSuppression } from '../../db/suppression/entries.ts'
-import { permissions } from '../../src/core/api-key.ts'
+import { permissions } from '../../src/core/accounts/api-key.ts'
 import { ask } from '../support/account-routes.ts'
 import { accept, buildAccount, buildKey, newContact, textBody } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'

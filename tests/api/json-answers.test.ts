@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { newId } from '../../src/core/new-id.ts'
+import { newId } from '../../src/core/requests/new-id.ts'
 import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { serviceOfFile, startTestService } from '../support/service.ts'
 

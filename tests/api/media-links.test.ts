@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mintMediaLink } from '../../src/core/media-link.ts'
+import { mintMediaLink } from '../../src/core/messages/media-link.ts'
 import { accept, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectFault, requestIdForm } from '../support/expect-error.ts'
 import { samples } from '../support/media-samples.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { eraseSuppressions } from '../../db/suppression/entries.ts'
-import { suppressedReasons } from '../../src/core/suppression.ts'
+import { suppressedReasons } from '../../src/core/suppression/suppression.ts'
 import { allPages, ask } from '../support/account-routes.ts'
 import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'

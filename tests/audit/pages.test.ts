@@ -10,7 +10,7 @@ import { factory } from '../../src/admin/context.ts'
 import { answerError } from '../../src/admin/errors.tsx'
 import { allow } from '../../src/admin/people/allow.ts'
 import { refusalRecorder } from '../../src/admin/people/refusals.ts'
-import type { AuditAction } from '../../src/core/audit.ts'
+import type { AuditAction } from '../../src/core/accounts/audit.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { buildSendRow } from '../support/attempts.ts'
 import {

@@ -3,7 +3,7 @@ import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { maxMediaBytes } from '../../src/core/message-body.ts'
+import { maxMediaBytes } from '../../src/core/messages/message-body.ts'
 
 /** Posts of media of the largest size, at a rate or all at once. */
 export interface MediaLoad {

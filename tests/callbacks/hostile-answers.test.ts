@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { longestRetryAfterMs } from '../../src/core/outcome.ts'
+import { longestRetryAfterMs } from '../../src/core/sends/outcome.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint } from '../support/endpoints.ts'
 import { startTestService, type TestService } from '../support/service.ts'

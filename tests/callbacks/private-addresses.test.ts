@@ -3,7 +3,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseNetwork } from '../../src/core/public-address.ts'
+import { parseNetwork } from '../../src/core/requests/public-address.ts'
 import { createHttpClient } from '../../workers/providers/http.ts'
 import { cert, key } from '../support/certificate.ts'
 

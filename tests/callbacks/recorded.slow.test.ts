@@ -2,14 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { recordTries } from '../../db/callbacks/record-tries.ts'
 import { expireSends } from '../../db/delivery/expiry.ts'
-import { recordReceipts } from '../../db/receipts.ts'
+import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { readBacklog } from '../../db/sends/backlog.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
 import { replaySends } from '../../db/sends/replay-sets.ts'
 import { replaySend } from '../../db/sends/replays.ts'
-import type { SendChange } from '../../src/core/callback.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import type { ReceiptKind } from '../../src/core/receipt.ts'
+import type { SendChange } from '../../src/core/callbacks/callback.ts'
+import type { ReceiptKind } from '../../src/core/receipts/receipt.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import {
   attemptedSend,
   beginAttempt,

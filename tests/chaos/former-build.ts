@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import type { seedDemoAccount } from '../../src/dev/seed.ts'
+import type { seedDemoAccount } from '../../src/dev/world/seed.ts'
 import { testSecrets } from '../support/service.ts'
 
 /** What `npm run build` made in the checkout of an earlier release. */
@@ -18,6 +18,6 @@ export const migrateWith =
 
 /** Creates an account as the earlier release does: its tables may lack what this build writes. */
 export async function formerSeed(checkout: string): Promise<typeof seedDemoAccount> {
-  const { href } = pathToFileURL(join(checkout, 'src/dev/seed.ts'))
+  const { href } = pathToFileURL(join(checkout, 'src/dev/world/seed.ts'))
   return (await import(href)).seedDemoAccount
 }

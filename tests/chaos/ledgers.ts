@@ -1,7 +1,7 @@
-import type { OnUncertain } from '../../src/core/outcome.ts'
-import { ownReasons } from '../../src/core/own-reasons.ts'
-import { causeOfReason } from '../../src/core/suppression.ts'
-import type { SendStatus } from '../../src/core/timeline.ts'
+import type { OnUncertain } from '../../src/core/sends/outcome.ts'
+import { ownReasons } from '../../src/core/sends/own-reasons.ts'
+import type { SendStatus } from '../../src/core/sends/timeline.ts'
+import { causeOfReason } from '../../src/core/suppression/suppression.ts'
 import { groupBy } from '../support/group-by.ts'
 import type { Effect } from './behaviours.ts'
 

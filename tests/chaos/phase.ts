@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { OnUncertain } from '../../src/core/outcome.ts'
+import type { OnUncertain } from '../../src/core/sends/outcome.ts'
 import { miscountsOf } from '../support/counted.ts'
 import { groupBy } from '../support/group-by.ts'
 import { between, type Random } from '../support/random.ts'

@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { connectDatabase, type Database } from '../../db/client.ts'
+import { connectDatabase, type Database } from '../../db/connection/client.ts'
 import { beginSession, findCredentials, readSession } from '../../db/people/sessions.ts'
 import { readSecret } from '../../src/cli/read-secret.ts'
-import { isPassword } from '../../src/core/password.ts'
+import { isPassword } from '../../src/core/accounts/password.ts'
 import { runCli, runCliWithSecret } from '../support/cli.ts'
 import { freshStores, type Stores } from '../support/stores.ts'
 

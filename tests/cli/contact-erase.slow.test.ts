@@ -1,16 +1,16 @@
 import { eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { connectDatabase, type Database } from '../../db/client.ts'
+import { connectDatabase, type Database } from '../../db/connection/client.ts'
 import { listConversations } from '../../db/delivery/conversations.ts'
 import { findMedia } from '../../db/delivery/media.ts'
 import { conversations, idempotencyKeys, sandboxMessages, sendEvents, sends } from '../../db/schema.ts'
 import { replaySends } from '../../db/sends/replay-sets.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
-import type { ContactType } from '../../src/core/contact.ts'
-import { noneSkipped } from '../../src/core/left-out.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import type { ContactType } from '../../src/core/contacts/contact.ts'
+import { noneSkipped } from '../../src/core/sends/left-out.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import {
   attemptedSend,
   beginAttempt,

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { rotateConfigs } from '../../db/accounts/sealed-configs.ts'
 import { channels } from '../../db/schema.ts'
-import { mintMediaLink } from '../../src/core/media-link.ts'
-import { openConfig, sealConfig } from '../../src/core/sealed-config.ts'
+import { openConfig, sealConfig } from '../../src/core/channels/sealed-config.ts'
+import { mintMediaLink } from '../../src/core/messages/media-link.ts'
 import {
   type Account,
   accept,

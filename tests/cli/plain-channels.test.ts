@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { channels } from '../../db/schema.ts'
-import type { ShownConfig } from '../../src/core/shown-config.ts'
+import type { ShownConfig } from '../../src/core/channels/shown-config.ts'
 import { warnOfPlainChannels } from '../../workers/plain-channels.ts'
 import { buildAccount, buildChannel } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'

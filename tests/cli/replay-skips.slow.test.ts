@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { sends } from '../../db/schema.ts'
 import { replaySends, tryReplay } from '../../db/sends/replay-sets.ts'
-import { noneSkipped } from '../../src/core/left-out.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import { noneSkipped } from '../../src/core/sends/left-out.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import {
   attemptedSend,
   beginAttempt,

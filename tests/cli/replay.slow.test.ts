@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
-import type { Database } from '../../db/client.ts'
+import type { Database } from '../../db/connection/client.ts'
 import { sends } from '../../db/schema.ts'
 import { replaySend } from '../../db/sends/replays.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import type { Timeline } from '../../src/core/timeline.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
+import type { Timeline } from '../../src/core/sends/timeline.ts'
 import {
   attemptedSend,
   beginAttempt,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectDatabase } from '../../db/client.ts'
+import { connectDatabase } from '../../db/connection/client.ts'
 import { countByHour, countFailures } from '../../db/counters/read.ts'
 import { readAttention } from '../../db/overview/attention.ts'
 import { busiestChannels, countChannels, findLastFailures, readChannels } from '../../db/overview/channels.ts'

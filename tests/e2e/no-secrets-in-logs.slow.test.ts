@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import { v7 as uuidv7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { createChannel } from '../../db/accounts/channels.ts'
-import type { ProviderRules } from '../../src/core/provider.ts'
+import type { ProviderRules } from '../../src/core/channels/provider.ts'
+import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
-import { sealConfig } from '../../src/core/sealed-config.ts'
 import {
   type EmulatedProvider,
   emulatedProviders,

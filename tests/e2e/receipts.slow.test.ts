@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { recordReceipts } from '../../db/receipts.ts'
+import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { sends } from '../../db/schema.ts'
-import type { ReceiptKind } from '../../src/core/receipt.ts'
-import type { Timeline } from '../../src/core/timeline.ts'
+import type { ReceiptKind } from '../../src/core/receipts/receipt.ts'
+import type { Timeline } from '../../src/core/sends/timeline.ts'
 import {
   type Emulators,
   reportToChannels,

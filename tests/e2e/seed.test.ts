@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listChannels, updateChannel } from '../../db/accounts/channels.ts'
 import { providerNames } from '../../src/core/providers/index.ts'
 import { type Emulators, startEmulators, stopEmulators } from '../../src/dev/emulators/index.ts'
-import { type EmulatedChannels, seedDemoAccount, seedEmulatedChannels } from '../../src/dev/seed.ts'
+import { type EmulatedChannels, seedDemoAccount, seedEmulatedChannels } from '../../src/dev/world/seed.ts'
 import { accept } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
 

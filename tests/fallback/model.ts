@@ -1,4 +1,4 @@
-import type { SendStatus } from '../../src/core/timeline.ts'
+import type { SendStatus } from '../../src/core/sends/timeline.ts'
 
 /*
  * The tables of docs/reference/receipts.md and docs/how-to/fall-back.md as a pure function: what becomes of a send to a phone, that the

@@ -8,7 +8,7 @@ import { sends } from '../../db/schema.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import {
   attemptedSend,
   beginAttempt,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { failWaiting } from '../../db/delivery/breakers.ts'
-import { faller } from '../../src/fallback/fall-back.ts'
+import { faller } from '../../src/sends/fall-back.ts'
 import { timelineOf } from '../support/attempts.ts'
 import { accept, textBody } from '../support/builders.ts'
 import { buildChain } from '../support/fallbacks.ts'

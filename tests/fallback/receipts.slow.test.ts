@@ -1,15 +1,15 @@
 import { v7 as uuidv7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { createChannel, updateChannel } from '../../db/accounts/channels.ts'
-import { recordReceipts } from '../../db/receipts.ts'
+import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
 import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import { sealConfig } from '../../src/core/sealed-config.ts'
-import type { SuppressingSign } from '../../src/core/suppression.ts'
-import { faller } from '../../src/fallback/fall-back.ts'
+import { sealConfig } from '../../src/core/channels/sealed-config.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
+import type { SuppressingSign } from '../../src/core/suppression/suppression.ts'
+import { faller } from '../../src/sends/fall-back.ts'
 import {
   attemptedSend,
   beginAttempt,

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { keyPrefix, overflowQueueName } from '../../src/core/send-job.ts'
+import { keyPrefix, overflowQueueName } from '../../src/core/sends/send-job.ts'
 import { fairTags } from '../../src/queue/fair-order.ts'
 import { addWakeUps } from '../../src/queue/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'

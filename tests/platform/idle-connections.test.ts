@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { expect, type TestContext, test } from 'vitest'
-import { connectDatabase, type Database, inTransaction } from '../../db/client.ts'
-import { isUnavailable } from '../../db/errors.ts'
+import { connectDatabase, type Database, inTransaction } from '../../db/connection/client.ts'
+import { isUnavailable } from '../../db/connection/errors.ts'
 import { freshDatabase } from '../support/stores.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '../../src/api/app.ts'
-import { createLogger } from '../../src/platform/logger.ts'
-import { Readiness } from '../../src/platform/readiness.ts'
-import { checkDatabase } from '../../src/platform/start-check.ts'
+import { Readiness } from '../../src/platform/health/readiness.ts'
+import { createLogger } from '../../src/platform/log/logger.ts'
+import { checkDatabase } from '../../src/platform/process/start-check.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService

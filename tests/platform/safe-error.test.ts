@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectDatabase, type Database } from '../../db/client.ts'
+import { connectDatabase, type Database } from '../../db/connection/client.ts'
 import { sends } from '../../db/schema.ts'
-import { createLogger, logFault, logWarning } from '../../src/platform/logger.ts'
-import { safeError } from '../../src/platform/safe-error.ts'
+import { createLogger, logFault, logWarning } from '../../src/platform/log/logger.ts'
+import { safeError } from '../../src/platform/log/safe-error.ts'
 import { freshDatabase } from '../support/stores.ts'
 
 const secret = 'a secret, "quoted" and all'

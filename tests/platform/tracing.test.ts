@@ -24,7 +24,7 @@ import { answer, openWebhookReceiver, type WebhookReceiver } from '../support/we
 // A tracer that has seen an SDK keeps it: this file has modules of its own, which other files neither see nor are given.
 vi.resetModules()
 const { MicroBatch } = await import('../../src/platform/micro-batch.ts')
-const { flushSpans, inSpan } = await import('../../src/platform/tracing.ts')
+const { flushSpans, inSpan } = await import('../../src/platform/log/tracing.ts')
 const { buildAccount, buildWebhookChannel, post, textBody } = await import('../support/builders.ts')
 const { finishedTimeline, startTestService } = await import('../support/service.ts')
 

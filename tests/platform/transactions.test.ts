@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { beforeAll, expect, type TestContext, test } from 'vitest'
-import { connectDatabase, inTransaction, type Transaction } from '../../db/client.ts'
-import { isConflict, isUnavailable } from '../../db/errors.ts'
+import { connectDatabase, inTransaction, type Transaction } from '../../db/connection/client.ts'
+import { isConflict, isUnavailable } from '../../db/connection/errors.ts'
 import { freshDatabase } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
-import { awaitReceipts, noteReceipts } from '../../db/awaited-receipts.ts'
+import { awaitReceipts, noteReceipts } from '../../db/receipts/awaited-receipts.ts'
 import { channels } from '../../db/schema.ts'
 import { readBacklog } from '../../db/sends/backlog.ts'
 import { buildAccount } from '../support/builders.ts'

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { resumeChannel } from '../../db/accounts/channels.ts'
-import { recordReceipts } from '../../db/receipts.ts'
+import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { eraseSends } from '../../db/upkeep/erase.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import { deliveryStates, type ReceiptKind, receiptKinds } from '../../src/core/receipt.ts'
+import { deliveryStates, type ReceiptKind, receiptKinds } from '../../src/core/receipts/receipt.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import {
   attemptedSend,
   beginAttempt,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ReceiptKind } from '../../src/core/receipt.ts'
-import { receiptRecorder } from '../../src/receipts/record-receipts.ts'
+import type { ReceiptKind } from '../../src/core/receipts/receipt.ts'
+import { receiptRecorder } from '../../src/sends/record-receipts.ts'
 import { absentId } from '../support/absent-id.ts'
 import { attemptedSend } from '../support/attempts.ts'
 import { buildAccount } from '../support/builders.ts'

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
-import { connectDatabase } from '../../db/client.ts'
+import { connectDatabase } from '../../db/connection/client.ts'
 import { migrateDatabase } from '../../db/migrate.ts'
 import { chromiumBinary } from '../../src/dev/embedded/chromium-binary.ts'
 import { startEmbedded } from '../../src/dev/embedded/index.ts'
-import { type Seed, seedDemoAccount } from '../../src/dev/seed.ts'
 import { startService } from '../../src/dev/service-process.ts'
+import { type Seed, seedDemoAccount } from '../../src/dev/world/seed.ts'
 import { keepWorld, type World } from './world.ts'
 
 const folder = join(import.meta.dirname, '../../docs/images')

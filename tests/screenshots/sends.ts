@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Database } from '../../db/client.ts'
+import type { Database } from '../../db/connection/client.ts'
 import { accounts, channels, conversations, sandboxMessages, sendEvents, sends } from '../../db/schema.ts'
-import type { Message } from '../../src/core/message.ts'
-import type { AttemptRecord } from '../../src/core/timeline.ts'
+import type { Message } from '../../src/core/messages/message.ts'
+import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 
 /** The day of all that is shown. */
 const day = '2026-11-20'

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { Database } from '../../db/client.ts'
+import type { Database } from '../../db/connection/client.ts'
 import { media, sandboxMessages } from '../../db/schema.ts'
 import { idAt, keepChannels, keepSend, moment } from './sends.ts'
 

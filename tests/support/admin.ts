@@ -1,7 +1,7 @@
 import { createAdminApp } from '../../src/admin/app.ts'
-import { listen } from '../../src/admin/listen.ts'
-import { readyWithin } from '../../src/platform/redis.ts'
-import { readAdminSettings } from '../../src/platform/settings.ts'
+import { listen } from '../../src/admin/http/listen.ts'
+import { readyWithin } from '../../src/platform/redis/redis.ts'
+import { readAdminSettings } from '../../src/platform/settings/settings.ts'
 import { openRuntime } from '../../src/runtime.ts'
 import { longestWaitMs, openConnections, type TestService, withTimeouts } from './service.ts'
 

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import type { Database } from '../../db/client.ts'
+import type { Database } from '../../db/connection/client.ts'
 import { countedStates } from '../../db/counters/fold.ts'
 import { eventually } from './wait.ts'
 

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import type { ProviderRules } from '../../src/core/provider.ts'
+import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import type { Delivery } from '../../workers/providers/provider.ts'
 
 /** A first attempt at a text to a contact of a type that the provider reaches. */

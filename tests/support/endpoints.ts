@@ -2,8 +2,8 @@ import { asc, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { createEndpoint } from '../../db/callbacks/endpoints.ts'
 import { callbacks, endpoints } from '../../db/schema.ts'
-import { mintWebhookSecret, type SendChange } from '../../src/core/callback.ts'
-import { sealConfig } from '../../src/core/sealed-config.ts'
+import { mintWebhookSecret, type SendChange } from '../../src/core/callbacks/callback.ts'
+import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import type { Registry } from './builders.ts'
 
 export interface Endpoint {

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { sealConfig } from '../../src/core/sealed-config.ts'
+import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import type { EnteredSend } from '../../workers/sends/send-states.ts'
 import type { TestService } from './service.ts'
 

@@ -1,5 +1,5 @@
 import { updateChannel } from '../../db/accounts/channels.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import { type Account, buildAccount, buildChannel } from './builders.ts'
 import type { TestService } from './service.ts'
 

@@ -3,7 +3,7 @@ import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
 import type { JsonSchema } from '../../src/api/openapi/json-schema.ts'
-import { readSettings } from '../../src/platform/settings.ts'
+import { readSettings } from '../../src/platform/settings/settings.ts'
 import { testSecrets } from './service.ts'
 
 /** As of a service with all its routes. */

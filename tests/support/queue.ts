@@ -1,4 +1,4 @@
-import { ofSend } from '../../src/platform/redis-shard.ts'
+import { ofSend } from '../../src/platform/redis/shard.ts'
 import { addWakeUps } from '../../src/queue/queue.ts'
 import type { TestService } from './service.ts'
 

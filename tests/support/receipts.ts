@@ -1,5 +1,5 @@
-import type { ReceiptRow } from '../../db/receipts.ts'
-import type { ReceiptKind } from '../../src/core/receipt.ts'
+import type { ReceiptRow } from '../../db/receipts/receipts.ts'
+import type { ReceiptKind } from '../../src/core/receipts/receipt.ts'
 import type { Report } from '../../src/dev/emulators/reports.ts'
 import { statusReport } from '../../src/dev/emulators/whatsapp-reports.ts'
 import type { Answer } from './answer.ts'

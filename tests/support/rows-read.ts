@@ -1,4 +1,4 @@
-import type { Database } from '../../db/client.ts'
+import type { Database } from '../../db/connection/client.ts'
 
 /**
  * Ranges of a table's indexes that PostgreSQL has read on the way.

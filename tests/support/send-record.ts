@@ -1,4 +1,4 @@
-import type { SendRecord } from '../../src/core/timeline.ts'
+import type { SendRecord } from '../../src/core/sends/timeline.ts'
 
 /** What a timeline needs of the row of a send that waits for its first attempt. */
 export const queuedRecord: SendRecord = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Timeline } from '../../src/core/timeline.ts'
+import type { Timeline } from '../../src/core/sends/timeline.ts'
 import { startTwilioEmulator, type TwilioEmulator } from '../../src/dev/emulators/twilio.ts'
 import { twilioError } from '../../src/dev/emulators/twilio-message.ts'
 import { type Account, accept, buildAccount, request } from '../support/builders.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, type TestContext, test } from 'vitest'
-import { shardOfSend } from '../../src/platform/shard-names.ts'
+import { shardOfSend } from '../../src/platform/redis/shard-names.ts'
 import { rowOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, textBody } from '../support/builders.ts'

@@ -4,7 +4,7 @@ import { holdChannel, listChannels, resumeChannel } from '../../db/accounts/chan
 import { findBusyChannels } from '../../db/delivery/due-sends.ts'
 import { findRefusals } from '../../db/delivery/refusals.ts'
 import { sends } from '../../db/schema.ts'
-import type { Timeline } from '../../src/core/timeline.ts'
+import type { Timeline } from '../../src/core/sends/timeline.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import {
   type Account,

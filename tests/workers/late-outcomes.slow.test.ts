@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { listChannels } from '../../db/accounts/channels.ts'
 import { recordLateOutcome } from '../../db/delivery/late-outcomes.ts'
 import { replaySend } from '../../db/sends/replays.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import type { AttemptRecord } from '../../src/core/timeline.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
+import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import {
   beginAttempt,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { beat } from '../../db/delivery/leases.ts'
 import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
 import { sends } from '../../db/schema.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
+import type { Outcome } from '../../src/core/sends/outcome.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import {
   beginAttempt,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
 import { expect, test } from 'vitest'
-import { connectDatabase } from '../../db/client.ts'
+import { connectDatabase } from '../../db/connection/client.ts'
 import { readMedia } from '../../db/delivery/media-content.ts'
 import { hourMs } from '../../src/core/durations.ts'
 import { openMediaMemory } from '../../workers/sends/dispatch/media-memory.ts'

@@ -3,7 +3,7 @@ import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
 import { findExplanation } from '../../db/sends/explanation.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { explain } from '../../src/core/explanation/explain.ts'
-import { buildTimeline } from '../../src/core/timeline.ts'
+import { buildTimeline } from '../../src/core/sends/timeline.ts'
 import { conversationEnterer } from '../../workers/sends/enter-conversation.ts'
 import {
   attemptedSend,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Timeline, TimelineEvent } from '../../src/core/timeline.ts'
+import type { Timeline, TimelineEvent } from '../../src/core/sends/timeline.ts'
 import { accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { finishedTimeline, serviceOfFile } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { replaySend } from '../../db/sends/replays.ts'
-import { ofSend } from '../../src/platform/redis-shard.ts'
+import { ofSend } from '../../src/platform/redis/shard.ts'
 import { restoreWakeUps } from '../../src/queue/queue.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'

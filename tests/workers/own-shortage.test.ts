@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { sealConfig } from '../../src/core/sealed-config.ts'
-import { ShortageError } from '../../src/platform/own-shortage.ts'
+import { sealConfig } from '../../src/core/channels/sealed-config.ts'
+import { ShortageError } from '../../src/platform/process/own-shortage.ts'
 import { endpointCaller } from '../../workers/callbacks/call-endpoint.ts'
 import { createHttpClient } from '../../workers/providers/http.ts'
 import { namesOf, timelineOf } from '../support/attempts.ts'

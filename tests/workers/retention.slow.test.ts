@@ -10,7 +10,7 @@ import {
   sends,
 } from '../../db/schema.ts'
 import { dayMs, hourMs } from '../../src/core/durations.ts'
-import { mediaLinkMs } from '../../src/core/media-link.ts'
+import { mediaLinkMs } from '../../src/core/messages/media-link.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import { buildSendRow, sweepOnce } from '../support/attempts.ts'
 import { type Account, buildAccount, request } from '../support/builders.ts'

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { connectDatabase, type Database } from '../../db/client.ts'
+import { connectDatabase, type Database } from '../../db/connection/client.ts'
 import { sandboxMessages } from '../../db/schema.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
 import { sandbox } from '../../workers/providers/sandbox.ts'

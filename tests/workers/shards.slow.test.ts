@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shardOfSend } from '../../src/platform/shard-names.ts'
+import { shardOfSend } from '../../src/platform/redis/shard-names.ts'
 import { restoreOnShards } from '../../src/queue/shard.ts'
 import { insertBatch, manyOf } from '../support/batches.ts'
 import { buildAccount, buildChannel } from '../support/builders.ts'

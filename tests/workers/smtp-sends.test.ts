@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listChannels } from '../../db/accounts/channels.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
-import type { Timeline } from '../../src/core/timeline.ts'
+import type { Timeline } from '../../src/core/sends/timeline.ts'
 import { openSmtpEmulator, type SmtpEmulator } from '../../src/dev/emulators/smtp.ts'
 import { type Account, accept, buildAccount, request } from '../support/builders.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'

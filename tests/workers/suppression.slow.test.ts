@@ -1,13 +1,13 @@
 import { v7 as uuidv7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { holdChannel, resumeChannel } from '../../db/accounts/channels.ts'
-import { recordReceipts } from '../../db/receipts.ts'
+import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { suppressionChecks } from '../../db/schema.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { addSuppression, listSuppressions, removeSuppression } from '../../db/suppression/entries.ts'
-import type { ReceiptKind } from '../../src/core/receipt.ts'
-import { type SuppressingSign, suppressedReasons } from '../../src/core/suppression.ts'
+import type { ReceiptKind } from '../../src/core/receipts/receipt.ts'
+import { type SuppressingSign, suppressedReasons } from '../../src/core/suppression/suppression.ts'
 import {
   attemptedSend,
   beginAttempt,

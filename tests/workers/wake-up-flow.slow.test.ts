@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Readiness } from '../../src/platform/readiness.ts'
-import { createWaitingBreaker } from '../../src/platform/redis-breaker.ts'
+import { Readiness } from '../../src/platform/health/readiness.ts'
+import { createWaitingBreaker } from '../../src/platform/redis/breaker.ts'
 import { openRuntime } from '../../src/runtime.ts'
 import { WakeUpFlow } from '../../workers/queue/wake-up-flow.ts'
 import { startWorker } from '../../workers/worker.ts'

@@ -4,7 +4,7 @@ import {
   claimEndpoints,
   releaseEndpoints,
 } from '../../db/callbacks/endpoint-claims.ts'
-import { isRowFault } from '../../db/errors.ts'
+import { isRowFault } from '../../db/connection/errors.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'

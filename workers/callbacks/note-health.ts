@@ -1,7 +1,11 @@
 import type { ClaimedEndpoint, DueCallback } from '../../db/callbacks/endpoint-claims.ts'
 import { noteEndpointAnswers, noteEndpointFailure } from '../../db/callbacks/endpoint-health.ts'
 import { openEndpointBreaker } from '../../db/delivery/breakers.ts'
-import { type CallbackAnswer, type CallbackVerdict, decideCallback } from '../../src/core/callback-outcome.ts'
+import {
+  type CallbackAnswer,
+  type CallbackVerdict,
+  decideCallback,
+} from '../../src/core/callbacks/callback-outcome.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'

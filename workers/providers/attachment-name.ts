@@ -1,5 +1,5 @@
 import { detectExtension } from 'nodemailer/lib/mime-funcs/mime-types'
-import type { MediaDescription } from '../../src/core/message.ts'
+import type { MediaDescription } from '../../src/core/messages/message.ts'
 
 const anyType = 'application/octet-stream'
 

@@ -1,5 +1,5 @@
-import { maskText } from '../../src/core/mask-text.ts'
-import type { Failure } from '../../src/core/outcome.ts'
+import { maskText } from '../../src/core/contacts/mask-text.ts'
+import type { Failure } from '../../src/core/sends/outcome.ts'
 
 /** Without the texts that another one of them contains: vendors often say the same in two fields. */
 export function distinctTexts(texts: readonly string[]): string[] {

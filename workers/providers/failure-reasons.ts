@@ -3,8 +3,8 @@ import {
   type ConnectorOptions,
   portNotAllowed,
   tlsNeeded,
-} from '../../src/platform/guarded-connector.ts'
-import { protocolSwitched } from '../../src/platform/interim-answers.ts'
+} from '../../src/platform/http/guarded-connector.ts'
+import { protocolSwitched } from '../../src/platform/http/interim-answers.ts'
 
 /** Of one answer. */
 export const maxAnswerBytes = 64 * 1024

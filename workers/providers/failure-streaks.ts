@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { longestFailureGapMs } from '../../src/core/delivery-times.ts'
+import { longestFailureGapMs } from '../../src/core/sends/delivery-times.ts'
 import type { WorkerTimes } from '../worker-times.ts'
 
 /** A circuit breaker opens after this many failed calls in a row, over at least `failingForMs`. */

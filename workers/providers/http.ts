@@ -1,14 +1,14 @@
 import { Agent, type Dispatcher } from 'undici'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import type { OwnShortage } from '../../src/core/own-shortage.ts'
-import { build } from '../../src/platform/build.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
+import type { OwnShortage } from '../../src/core/sends/own-shortage.ts'
 import {
   addressNotAllowed,
   type ConnectorOptions,
   guardedConnector,
   tlsNeeded,
-} from '../../src/platform/guarded-connector.ts'
-import { connectionShortage } from '../../src/platform/own-shortage.ts'
+} from '../../src/platform/http/guarded-connector.ts'
+import { build } from '../../src/platform/process/build.ts'
+import { connectionShortage } from '../../src/platform/process/own-shortage.ts'
 import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
 import { describeFailure, maxAnswerBytes } from './failure-reasons.ts'
 import type { Moved } from './time-limit.ts'

@@ -1,6 +1,6 @@
-import { maxMediaBytes } from '../../src/core/message-body.ts'
-import { mimetypeIn } from '../../src/core/mimetype.ts'
-import type { OwnShortage } from '../../src/core/own-shortage.ts'
+import { maxMediaBytes } from '../../src/core/messages/message-body.ts'
+import { mimetypeIn } from '../../src/core/messages/mimetype.ts'
+import type { OwnShortage } from '../../src/core/sends/own-shortage.ts'
 
 /**
  * The result of a fetch. `refused`: a retry would have the same result. `failed`: a retry may succeed. `put_off`: this worker

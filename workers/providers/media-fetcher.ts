@@ -1,14 +1,14 @@
 import { Agent, type Dispatcher } from 'undici'
-import { maxMediaBytes } from '../../src/core/message-body.ts'
+import { maxMediaBytes } from '../../src/core/messages/message-body.ts'
 import {
   addressNotAllowed,
   type ConnectorOptions,
   guardedConnector,
   portNotAllowed,
-} from '../../src/platform/guarded-connector.ts'
-import type { Reservation } from '../../src/platform/memory-budget.ts'
-import { connectionShortage } from '../../src/platform/own-shortage.ts'
-import { NotAcquired } from '../../src/platform/semaphore.ts'
+} from '../../src/platform/http/guarded-connector.ts'
+import type { Reservation } from '../../src/platform/memory/memory-budget.ts'
+import { NotAcquired } from '../../src/platform/memory/semaphore.ts'
+import { connectionShortage } from '../../src/platform/process/own-shortage.ts'
 import { describeFailure } from './failure-reasons.ts'
 import { userAgent } from './http.ts'
 import {

@@ -1,6 +1,6 @@
-import type { Contact } from '../../src/core/contact.ts'
-import type { Message } from '../../src/core/message.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import type { Contact } from '../../src/core/contacts/contact.ts'
+import type { Message } from '../../src/core/messages/message.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
 import type { Moved } from './time-limit.ts'
 

@@ -1,6 +1,6 @@
-import type { ProviderRules } from '../../src/core/provider.ts'
+import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
-import { credentialsKeys } from '../../src/platform/settings.ts'
+import { credentialsKeys } from '../../src/platform/settings/settings.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { configOpener, type SealedChannel } from './open-config.ts'
 

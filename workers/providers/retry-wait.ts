@@ -1,6 +1,6 @@
 import { dayMs } from '../../src/core/durations.ts'
-import { longestRetryAfterMs } from '../../src/core/outcome.ts'
 import type { KnownCode } from '../../src/core/providers/code-table.ts'
+import { longestRetryAfterMs } from '../../src/core/sends/outcome.ts'
 import type { HttpAnswer } from './http.ts'
 
 type Answer = Pick<HttpAnswer, 'headers' | 'at'>

@@ -1,4 +1,4 @@
-import type { Failure, Fault } from '../../src/core/outcome.ts'
+import type { Failure, Fault } from '../../src/core/sends/outcome.ts'
 import type { Step } from './smtp-session.ts'
 
 /** Fault by the subject of an enhanced status code (RFC 3463, 3), if it is the same for all details of the subject. */

@@ -1,4 +1,4 @@
-import type { Failure } from '../../src/core/outcome.ts'
+import type { Failure } from '../../src/core/sends/outcome.ts'
 import type { HttpAnswer } from './http.ts'
 
 /** Statuses with the same meaning at every provider. */

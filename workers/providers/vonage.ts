@@ -1,7 +1,7 @@
-import type { AttemptOutcome, Failure, Outcome } from '../../src/core/outcome.ts'
 import { knownCode } from '../../src/core/providers/code-table.ts'
 import { parametersOf, type VonageConfig } from '../../src/core/providers/vonage.ts'
 import { vonageCodeOf, vonageCodes } from '../../src/core/providers/vonage-codes.ts'
+import type { AttemptOutcome, Failure, Outcome } from '../../src/core/sends/outcome.ts'
 import { reasonOf, wordsOnChannel } from './distinct-texts.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'

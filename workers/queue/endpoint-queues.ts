@@ -6,10 +6,10 @@ import {
   callbackJobSchema,
   callbackQueueName,
   slowStartQueueName,
-} from '../../src/core/callback-job.ts'
-import { logFault, logWarningOnceAMinute } from '../../src/platform/logger.ts'
+} from '../../src/core/callbacks/callback-job.ts'
+import { logFault, logWarningOnceAMinute } from '../../src/platform/log/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import { ShortageError, warnOfShortage } from '../../src/platform/own-shortage.ts'
+import { ShortageError, warnOfShortage } from '../../src/platform/process/own-shortage.ts'
 import { restoreEndpointsOnShards, type Shard } from '../../src/queue/shard.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { WorkerTimes } from '../worker-times.ts'

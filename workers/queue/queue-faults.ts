@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { causeFields } from '../../src/platform/cause-fields.ts'
-import { type Logger, logWarning } from '../../src/platform/logger.ts'
-import { redisCause } from '../../src/platform/redis-cause.ts'
+import { causeFields } from '../../src/platform/log/cause-fields.ts'
+import { type Logger, logWarning } from '../../src/platform/log/logger.ts'
+import { redisCause } from '../../src/platform/redis/cause.ts'
 import type { Shard } from '../../src/queue/shard.ts'
 import { tryAgainAfterMs } from './steady-worker.ts'
 

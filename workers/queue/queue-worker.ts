@@ -1,6 +1,6 @@
 import { DelayedError, type Job } from 'bullmq'
-import { overflowQueueName, queueName, type SendJob, sendJobSchema } from '../../src/core/send-job.ts'
-import { logFault } from '../../src/platform/logger.ts'
+import { overflowQueueName, queueName, type SendJob, sendJobSchema } from '../../src/core/sends/send-job.ts'
+import { logFault } from '../../src/platform/log/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import type { Shard } from '../../src/queue/shard.ts'
 import { laneWaker } from '../../src/queue/wake-sends.ts'

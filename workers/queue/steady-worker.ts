@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Processor, Worker, type WorkerOptions } from 'bullmq'
-import { longestWaitSeconds } from '../../src/platform/redis.ts'
+import { longestWaitSeconds } from '../../src/platform/redis/redis.ts'
 
 export const tryAgainAfterMs = 500
 /** Wake-ups that are fetched and not yet processed. */

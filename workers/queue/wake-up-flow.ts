@@ -1,5 +1,5 @@
 import type { Metrics } from '../../src/platform/metrics.ts'
-import { ofSend } from '../../src/platform/redis-shard.ts'
+import { ofSend } from '../../src/platform/redis/shard.ts'
 
 /** Longer than it takes until other workers get the wake-ups of a killed one. */
 export const defaultStalledAfterSeconds = 20

@@ -1,6 +1,6 @@
+import { isRowFault } from '../../db/connection/errors.ts'
 import { type Entered, type Entry, enterConversations } from '../../db/delivery/conversations.ts'
-import { isRowFault } from '../../db/errors.ts'
-import { logEvent } from '../../src/platform/logger.ts'
+import { logEvent } from '../../src/platform/log/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'

@@ -1,6 +1,6 @@
 import type { ClaimedSend } from '../../db/delivery/claims.ts'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import type { WakeUp } from '../../src/core/send-job.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
+import type { WakeUp } from '../../src/core/sends/send-job.ts'
 
 /** A send that this worker has claimed. On a channel with a rate, with the window for its call, on the clock of `performance.now()`. */
 export type OwnSend = ClaimedSend & { callAt?: number; tooLateAt?: number }

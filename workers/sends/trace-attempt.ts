@@ -1,7 +1,7 @@
 import { SpanKind } from '@opentelemetry/api'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import { queueName } from '../../src/core/send-job.ts'
-import { failSpan, inSpan, remoteContext } from '../../src/platform/tracing.ts'
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
+import { queueName } from '../../src/core/sends/send-job.ts'
+import { failSpan, inSpan, remoteContext } from '../../src/platform/log/tracing.ts'
 import type { EnteredSend, OwnSend } from './send-states.ts'
 
 /** Creates a span for an attempt, from its claim to its recorded outcome, in the trace in which the send was accepted. */

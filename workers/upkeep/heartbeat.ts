@@ -1,6 +1,6 @@
-import { connectDatabase } from '../../db/client.ts'
+import { connectDatabase } from '../../db/connection/client.ts'
 import { beat, retire } from '../../db/delivery/leases.ts'
-import { logWarning } from '../../src/platform/logger.ts'
+import { logWarning } from '../../src/platform/log/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { lacksMigration } from '../../db/errors.ts'
-import { databaseCauseFields } from '../../src/platform/cause-fields.ts'
-import { type Logger, logWarning } from '../../src/platform/logger.ts'
-import { logNotMigrated } from '../../src/platform/migrated.ts'
-import { safeError } from '../../src/platform/safe-error.ts'
+import { lacksMigration } from '../../db/connection/errors.ts'
+import { logNotMigrated } from '../../src/platform/health/migrated.ts'
+import { databaseCauseFields } from '../../src/platform/log/cause-fields.ts'
+import { type Logger, logWarning } from '../../src/platform/log/logger.ts'
+import { safeError } from '../../src/platform/log/safe-error.ts'
 
 export interface PeriodicTask {
   /** Starts no further run, and resolves when the current one has ended. */

@@ -4,8 +4,8 @@ import {
   findBusyChannels,
   findDueSends,
 } from '../../db/delivery/due-sends.ts'
-import type { WakeUp } from '../../src/core/send-job.ts'
-import { logWarningOnceAMinute } from '../../src/platform/logger.ts'
+import type { WakeUp } from '../../src/core/sends/send-job.ts'
+import { logWarningOnceAMinute } from '../../src/platform/log/logger.ts'
 import { restoreOnShards, type Shard } from '../../src/queue/shard.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { WakeUpFlow } from '../queue/wake-up-flow.ts'

@@ -1,6 +1,6 @@
 import { failSendsOfDeletedChannels } from '../../db/accounts/deleted-channels.ts'
 import { releaseLostClaims } from '../../db/callbacks/endpoint-claims.ts'
-import type { Database } from '../../db/client.ts'
+import type { Database } from '../../db/connection/client.ts'
 import { foldCounts } from '../../db/counters/fold.ts'
 import { expireSends } from '../../db/delivery/expiry.ts'
 import type { FailedSend } from '../../db/delivery/fail-queued.ts'
@@ -10,22 +10,22 @@ import { findLostClaims, giveUpClaims, type LostClaim } from '../../db/delivery/
 import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { minuteMs } from '../../src/core/durations.ts'
-import { decideLoss } from '../../src/core/outcome.ts'
-import type { WakeUp } from '../../src/core/send-job.ts'
-import { suppressionKey as keyFrom } from '../../src/core/suppression.ts'
+import { decideLoss } from '../../src/core/sends/outcome.ts'
+import type { WakeUp } from '../../src/core/sends/send-job.ts'
+import { suppressionKey as keyFrom } from '../../src/core/suppression/suppression.ts'
+import { logEvent } from '../../src/platform/log/logger.ts'
+import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
+import { laneWaker, tolerantWaker } from '../../src/queue/wake-sends.ts'
+import type { Needs } from '../../src/runtime.ts'
 import {
   type FallbackSettings,
   faller,
   noteFailure,
   noteFallback,
   wakeUpsOf,
-} from '../../src/fallback/fall-back.ts'
-import { logEvent } from '../../src/platform/logger.ts'
-import { endFollower, noteRetry, type SendEnd } from '../../src/platform/send-end.ts'
-import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
-import { laneWaker, tolerantWaker } from '../../src/queue/wake-sends.ts'
-import { noteEffect } from '../../src/receipts/record-receipts.ts'
-import type { Needs } from '../../src/runtime.ts'
+} from '../../src/sends/fall-back.ts'
+import { noteEffect } from '../../src/sends/record-receipts.ts'
+import { endFollower, noteRetry, type SendEnd } from '../../src/sends/send-end.ts'
 import { type RetrySettings, retryDelays } from '../providers/retry-delays.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Heartbeat } from './heartbeat.ts'

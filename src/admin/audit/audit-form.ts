@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { type AuditAction, auditActions } from '../../core/audit.ts'
-import { isStorable } from '../../core/characters.ts'
-import { placesOf } from '../../core/list-place.ts'
-import { parsedText } from '../../core/query.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
+import { type AuditAction, auditActions } from '../../core/accounts/audit.ts'
+import { isStorable } from '../../core/requests/characters.ts'
+import { placesOf } from '../../core/requests/list-place.ts'
+import { parsedText } from '../../core/requests/query.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { field, time } from '../sends/list-form.ts'
 
 export const places = placesOf('audit', canBeRecordId)

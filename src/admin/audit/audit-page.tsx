@@ -1,8 +1,8 @@
 import type { RecordedChange } from '../../../db/audit/list.ts'
-import { auditActions } from '../../core/audit.ts'
-import { Choice, TextField } from '../fields.tsx'
-import { FilterForm } from '../filter-form.tsx'
-import { Layout } from '../layout.tsx'
+import { auditActions } from '../../core/accounts/audit.ts'
+import { Choice, TextField } from '../page/fields.tsx'
+import { FilterForm } from '../page/filter-form.tsx'
+import { Layout } from '../page/layout.tsx'
 import { type AuditInput, actions } from './audit-form.ts'
 import { Changes, type Names } from './changes.tsx'
 

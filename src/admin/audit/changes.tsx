@@ -1,8 +1,8 @@
 import type { RecordedChange } from '../../../db/audit/list.ts'
-import { type AuditDetail, type AuditTarget, auditActions } from '../../core/audit.ts'
-import { tableRows } from '../each-shown.tsx'
-import { ScrollingTable } from '../filter-form.tsx'
-import { Moment } from '../inline-elements.tsx'
+import { type AuditDetail, type AuditTarget, auditActions } from '../../core/accounts/audit.ts'
+import { tableRows } from '../page/each-shown.tsx'
+import { ScrollingTable } from '../page/filter-form.tsx'
+import { Moment } from '../page/inline-elements.tsx'
 
 /** The names of targets by their ids. */
 export type Names = ReadonlyMap<string, string>

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { Actor } from '../../core/actor.ts'
+import type { Actor } from '../../core/accounts/actor.ts'
 import type { AdminEnv } from '../context.ts'
 
 /** Who makes a change by a page, for the audit. */

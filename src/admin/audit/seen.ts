@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { LRUCache } from 'lru-cache'
 import { recordAudit } from '../../../db/audit/record.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { pageActor } from './page-actor.ts'
 

@@ -1,7 +1,7 @@
 import { countedWaiting, type LastFailure, type ListedChannel } from '../../../db/overview/channels.ts'
-import { channelStatus } from '../../core/channel-status.ts'
-import { Moment } from '../inline-elements.tsx'
+import { channelStatus } from '../../core/channels/channel-status.ts'
 import { formatCount } from '../numbers/spans.ts'
+import { Moment } from '../page/inline-elements.tsx'
 import { listLink } from '../sends/list-form.ts'
 
 const stateClass = { ready: 'sent', failing: 'failed', held: 'failed' } as const

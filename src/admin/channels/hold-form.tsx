@@ -1,5 +1,5 @@
 import type { ListedChannel } from '../../../db/overview/channels.ts'
-import { ReasonField } from '../reason.tsx'
+import { ReasonField } from '../page/reason.tsx'
 
 /** Holds or resumes a channel, as `outbound channel hold` and `resume` do. */
 export function HoldForm({ channel: { channelId, heldAt } }: { channel: ListedChannel }) {

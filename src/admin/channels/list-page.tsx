@@ -1,13 +1,13 @@
 import type { Counts } from '../../../db/counters/read.ts'
 import type { ChannelFilter, LastFailure, ListedChannel } from '../../../db/overview/channels.ts'
-import { channelStatuses } from '../../core/channel-status.ts'
+import { channelStatuses } from '../../core/channels/channel-status.ts'
 import { providerNames } from '../../core/providers/index.ts'
-import { tableRows } from '../each-shown.tsx'
-import { Choice, TextField } from '../fields.tsx'
-import { Layout } from '../layout.tsx'
 import { FigureLink } from '../numbers/figure-link.tsx'
 import { alarming } from '../numbers/figures.tsx'
 import { figuresOf, noCounts } from '../numbers/spans.ts'
+import { tableRows } from '../page/each-shown.tsx'
+import { Choice, TextField } from '../page/fields.tsx'
+import { Layout } from '../page/layout.tsx'
 import { ChannelState, DueSince, LastFailedAnswer, Waiting } from './channel-state.tsx'
 
 interface ListPageProps {

@@ -1,7 +1,7 @@
-import { nothingThere, whatWasLeftOut } from '../../core/left-out.ts'
-import { Layout } from '../layout.tsx'
-import { type Contacts, showContact } from '../masking.ts'
+import { nothingThere, whatWasLeftOut } from '../../core/sends/left-out.ts'
 import { formatCount } from '../numbers/spans.ts'
+import { Layout } from '../page/layout.tsx'
+import { type Contacts, showContact } from '../page/masking.ts'
 import { Hidden } from '../sends/list-page.tsx'
 import { contactLink, type FoundContact, isOpaque } from './find-contact.ts'
 

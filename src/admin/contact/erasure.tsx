@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
 import { auditedInPages } from '../../../db/audit/record.ts'
 import { eraseContactWholly } from '../../../db/upkeep/erase-wholly.ts'
-import { suppressionKey } from '../../core/suppression.ts'
+import { suppressionKey } from '../../core/suppression/suppression.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import type { AdminEnv, AdminRuntime } from '../context.ts'
 import { PageError } from '../errors.tsx'
-import { contactsSeen } from '../masking.ts'
+import { contactsSeen } from '../page/masking.ts'
 import { ErasedPage, EraseQuestion } from './erase-pages.tsx'
 import { type FoundContact, isOpaque } from './find-contact.ts'
 

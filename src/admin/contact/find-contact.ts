@@ -1,11 +1,11 @@
 import { withIdOrName } from '../../../db/accounts/names.ts'
 import type { IdsOfContact } from '../../../db/audit/of-contact.ts'
-import type { Database } from '../../../db/client.ts'
+import type { Database } from '../../../db/connection/client.ts'
 import { type ContactOfAccount, contactOf, contactOwners } from '../../../db/look-up/contact-of.ts'
-import type { SeenIds } from '../../core/audit.ts'
-import { isStorable } from '../../core/characters.ts'
-import { anyContact } from '../../core/contact.ts'
-import { contactInQuery } from '../../core/decoded-plus.ts'
+import type { SeenIds } from '../../core/accounts/audit.ts'
+import { anyContact } from '../../core/contacts/contact.ts'
+import { isStorable } from '../../core/requests/characters.ts'
+import { contactInQuery } from '../../core/requests/decoded-plus.ts'
 import { PageError } from '../errors.tsx'
 
 /** How a page or a form names a contact: by an id, since addresses are recorded; or by itself, where it has none yet. */

@@ -1,8 +1,8 @@
 import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
-import { testType } from '../../core/callback.ts'
-import type { CallbackTry } from '../../core/callback-outcome.ts'
-import { tableRows } from '../each-shown.tsx'
-import { Moment } from '../inline-elements.tsx'
+import { testType } from '../../core/callbacks/callback.ts'
+import type { CallbackTry } from '../../core/callbacks/callback-outcome.ts'
+import { tableRows } from '../page/each-shown.tsx'
+import { Moment } from '../page/inline-elements.tsx'
 
 /** Its path and query may hold secrets. */
 export const hostOf = (url: string) => URL.parse(url)?.host ?? 'no URL'

@@ -1,10 +1,10 @@
 import { countedCallbacks, type EndpointFilter, type ListedEndpoint } from '../../../db/overview/endpoints.ts'
 import { DueSince } from '../channels/channel-state.tsx'
-import { tableRows } from '../each-shown.tsx'
-import { Choice, TextField } from '../fields.tsx'
-import { Moment } from '../inline-elements.tsx'
-import { Layout } from '../layout.tsx'
 import { formatCount } from '../numbers/spans.ts'
+import { tableRows } from '../page/each-shown.tsx'
+import { Choice, TextField } from '../page/fields.tsx'
+import { Moment } from '../page/inline-elements.tsx'
+import { Layout } from '../page/layout.tsx'
 import { hostOf } from './callback-table.tsx'
 
 export const endpointStates = ['disabled', 'failing', 'answering'] as const

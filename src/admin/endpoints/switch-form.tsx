@@ -1,4 +1,4 @@
-import { ReasonField } from '../reason.tsx'
+import { ReasonField } from '../page/reason.tsx'
 
 /** Enables or disables an endpoint, as `outbound endpoint enable` and `disable` do. */
 export function SwitchForm({ endpointId, disabledAt }: { endpointId: string; disabledAt: Date | null }) {

@@ -1,11 +1,11 @@
 import type { ReceivedMessage } from '../../../db/sends/sandbox-messages.ts'
-import { foldContactValue } from '../../core/contact.ts'
-import type { KeptMessage } from '../../core/kept-message.ts'
-import { eachShown } from '../each-shown.tsx'
-import { Moment } from '../inline-elements.tsx'
-import { Layout } from '../layout.tsx'
-import { type Contacts, showContact } from '../masking.ts'
-import { MessageContent } from '../message-content.tsx'
+import { foldContactValue } from '../../core/contacts/contact.ts'
+import type { KeptMessage } from '../../core/messages/kept-message.ts'
+import { eachShown } from '../page/each-shown.tsx'
+import { Moment } from '../page/inline-elements.tsx'
+import { Layout } from '../page/layout.tsx'
+import { type Contacts, showContact } from '../page/masking.ts'
+import { MessageContent } from '../page/message-content.tsx'
 import type { ShownType } from './media.ts'
 
 export type ShownMessage = Omit<ReceivedMessage, 'mediaHead' | 'message'> & {

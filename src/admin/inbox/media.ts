@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import { findSandboxMedia } from '../../../db/sends/sandbox-messages.ts'
-import { contentTypeAs, recognise } from '../../core/media-content.ts'
-import type { MediaDescription, MediaType } from '../../core/message.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
+import { contentTypeAs, recognise } from '../../core/messages/media-content.ts'
+import type { MediaDescription, MediaType } from '../../core/messages/message.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
 import type { AdminRuntime } from '../context.ts'
 import { PageError } from '../errors.tsx'
 

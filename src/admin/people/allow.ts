@@ -1,4 +1,4 @@
-import type { Role } from '../../core/person.ts'
+import type { Role } from '../../core/accounts/person.ts'
 import { type AdminApp, factory, signedIn } from '../context.ts'
 import { PageError } from '../errors.tsx'
 

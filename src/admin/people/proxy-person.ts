@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { isPersonName, isRole, type Person, personNameWanted, roles } from '../../core/person.ts'
-import { isFromProxy } from '../../platform/client-address.ts'
-import type { AdminSettings } from '../../platform/settings.ts'
+import { isPersonName, isRole, type Person, personNameWanted, roles } from '../../core/accounts/person.ts'
+import { isFromProxy } from '../../platform/http/client-address.ts'
+import type { AdminSettings } from '../../platform/settings/settings.ts'
 import { PageError } from '../errors.tsx'
 
 type ProxySettings = Pick<AdminSettings, 'ADMIN_USER_HEADER' | 'ADMIN_ROLE_HEADER' | 'TRUST_PROXY'>

@@ -1,8 +1,8 @@
 import { type ListedPerson, listPeople } from '../../../db/people/people.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
-import { tableRows } from '../each-shown.tsx'
-import { Moment } from '../inline-elements.tsx'
-import { Layout } from '../layout.tsx'
+import { tableRows } from '../page/each-shown.tsx'
+import { Moment } from '../page/inline-elements.tsx'
+import { Layout } from '../page/layout.tsx'
 import { allow } from './allow.ts'
 
 /** The people who may sign in. They are added and removed by the command line. */

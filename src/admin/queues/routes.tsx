@@ -1,8 +1,8 @@
 import { causeLine } from '../../core/store-causes.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
-import { Moment } from '../inline-elements.tsx'
-import { Layout } from '../layout.tsx'
 import { formatCount } from '../numbers/spans.ts'
+import { Moment } from '../page/inline-elements.tsx'
+import { Layout } from '../page/layout.tsx'
 import { allow } from '../people/allow.ts'
 import { descriptions, jobStates, type ReadShard, readQueues } from './read-queues.ts'
 

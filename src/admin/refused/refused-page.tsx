@@ -1,9 +1,9 @@
 import type { RefusedOfKey } from '../../../db/audit/refused.ts'
-import { tableRows } from '../each-shown.tsx'
-import { Choice, TextField } from '../fields.tsx'
-import { FilterForm, ScrollingTable } from '../filter-form.tsx'
-import { Moment } from '../inline-elements.tsx'
-import { Layout } from '../layout.tsx'
+import { tableRows } from '../page/each-shown.tsx'
+import { Choice, TextField } from '../page/fields.tsx'
+import { FilterForm, ScrollingTable } from '../page/filter-form.tsx'
+import { Moment } from '../page/inline-elements.tsx'
+import { Layout } from '../page/layout.tsx'
 
 export interface RefusedInput {
   account?: string | undefined

@@ -1,13 +1,13 @@
 import { auditedInPages } from '../../../db/audit/record.ts'
-import { databaseNow } from '../../../db/clock.ts'
+import { databaseNow } from '../../../db/connection/clock.ts'
 import type { CanceledSend } from '../../../db/sends/cancel.ts'
 import { cancelListPart, countListed, type WaitingList } from '../../../db/sends/cancel-lists.ts'
-import { whatWasLeftOut } from '../../core/left-out.ts'
-import { writeCursor } from '../../core/list-query.ts'
-import { cancelEnd, logEnd } from '../../platform/send-end.ts'
+import { writeCursor } from '../../core/requests/list-query.ts'
+import { whatWasLeftOut } from '../../core/sends/left-out.ts'
+import { cancelEnd, logEnd } from '../../sends/send-end.ts'
 import { type AdminRuntime, factory } from '../context.ts'
-import { Layout } from '../layout.tsx'
 import { formatCount } from '../numbers/spans.ts'
+import { Layout } from '../page/layout.tsx'
 import {
   canBeCanceled,
   cancelNeeds,

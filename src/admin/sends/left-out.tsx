@@ -1,4 +1,4 @@
-import type { Database } from '../../../db/client.ts'
+import type { Database } from '../../../db/connection/client.ts'
 import { type Count, countSends } from '../../../db/sends/list-count.ts'
 import { formatCount } from '../numbers/spans.ts'
 import { maxOfList, type SentList } from './change-list.ts'

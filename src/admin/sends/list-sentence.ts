@@ -1,5 +1,5 @@
 import { namesOf } from '../../../db/accounts/names.ts'
-import type { Database } from '../../../db/client.ts'
+import type { Database } from '../../../db/connection/client.ts'
 import type { ListInput, listStates } from './list-form.ts'
 import type { ResolvedList } from './resolve-list.ts'
 

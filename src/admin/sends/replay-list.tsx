@@ -1,7 +1,7 @@
 import { listChannels } from '../../../db/accounts/channels.ts'
 import { auditedInPages } from '../../../db/audit/record.ts'
-import type { Database } from '../../../db/client.ts'
-import { databaseNow } from '../../../db/clock.ts'
+import type { Database } from '../../../db/connection/client.ts'
+import { databaseNow } from '../../../db/connection/clock.ts'
 import { maxCanceled as maxOfPart } from '../../../db/sends/cancel-sets.ts'
 import {
   type ReplayedPart,
@@ -11,11 +11,11 @@ import {
   tryReplayList,
 } from '../../../db/sends/replay-lists.ts'
 import { replaysPerSecond } from '../../../db/sends/replays.ts'
-import { replayResult } from '../../core/audit-details.ts'
-import { sumOfSkipped } from '../../core/left-out.ts'
+import { replayResult } from '../../core/accounts/audit-details.ts'
+import { sumOfSkipped } from '../../core/sends/left-out.ts'
 import { type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
-import { suppressionKeyOf } from '../suppression-key.ts'
+import { suppressionKeyOf } from '../suppressions/suppression-key.ts'
 import {
   canBeReplayed,
   countIn,

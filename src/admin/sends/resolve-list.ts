@@ -1,5 +1,5 @@
 import { type Named, withIdOrName } from '../../../db/accounts/names.ts'
-import type { Database } from '../../../db/client.ts'
+import type { Database } from '../../../db/connection/client.ts'
 
 /** The account, the channel and the flow of a list, by their ids. */
 export interface ResolvedList {

@@ -1,10 +1,10 @@
 import { namesOf } from '../../../db/accounts/names.ts'
-import type { Database } from '../../../db/client.ts'
+import type { Database } from '../../../db/connection/client.ts'
 import type { ListedSend } from '../../../db/sends/list.ts'
-import { summaryOf } from '../../core/timeline.ts'
-import { tableRows } from '../each-shown.tsx'
-import { Moment, State } from '../inline-elements.tsx'
-import { type Contacts, showContact } from '../masking.ts'
+import { summaryOf } from '../../core/sends/timeline.ts'
+import { tableRows } from '../page/each-shown.tsx'
+import { Moment, State } from '../page/inline-elements.tsx'
+import { type Contacts, showContact } from '../page/masking.ts'
 
 /** The names of the accounts and channels of sends. */
 export type Names = ReadonlyMap<string, string>

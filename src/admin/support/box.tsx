@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import { lookUp } from '../../../db/look-up/look-up.ts'
-import type { SeenIds } from '../../core/audit.ts'
-import { readCursor } from '../../core/list-query.ts'
+import type { SeenIds } from '../../core/accounts/audit.ts'
+import { readCursor } from '../../core/requests/list-query.ts'
 import type { AdminEnv, AdminRuntime } from '../context.ts'
-import { linkTo } from '../links.ts'
-import { contactsSeen } from '../masking.ts'
+import { linkTo } from '../page/links.ts'
+import { contactsSeen } from '../page/masking.ts'
 import { FoundPage, isAnswer, targetsOf } from './found-page.tsx'
 
 /** Looks a pasted text up, and opens what it leads to if that is one thing. */

@@ -1,10 +1,10 @@
 import { findCallbacksOfSend, type ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
 import { findSend } from '../../../db/sends/sends.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { CallbackTable } from '../endpoints/callback-table.tsx'
 import { PageError } from '../errors.tsx'
-import { Layout } from '../layout.tsx'
+import { Layout } from '../page/layout.tsx'
 import { allow } from '../people/allow.ts'
 import { SendTabs } from './send-tabs.tsx'
 

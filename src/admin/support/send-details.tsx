@@ -1,11 +1,11 @@
 import type { Child } from 'hono/jsx'
 import type { SameContent } from '../../../db/sends/same-content.ts'
 import type { SendContext } from '../../../db/sends/send-context.ts'
-import { erasedContactValue } from '../../core/contact.ts'
+import { erasedContactValue } from '../../core/contacts/contact.ts'
 import type { SendFacts } from '../../core/explanation/explain.ts'
-import { apiKeyWords, idempotencyKeyWords } from '../../core/posted-by.ts'
-import type { Timeline } from '../../core/timeline.ts'
-import { Moment } from '../inline-elements.tsx'
+import { apiKeyWords, idempotencyKeyWords } from '../../core/sends/posted-by.ts'
+import type { Timeline } from '../../core/sends/timeline.ts'
+import { Moment } from '../page/inline-elements.tsx'
 
 interface SendDetailsProps {
   timeline: Timeline

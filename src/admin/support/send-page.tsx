@@ -8,12 +8,12 @@ import {
   mayBeReplayed,
   type SendFacts,
 } from '../../core/explanation/explain.ts'
-import { readKeptMessage } from '../../core/kept-message.ts'
-import type { Timeline } from '../../core/timeline.ts'
+import { readKeptMessage } from '../../core/messages/kept-message.ts'
+import type { Timeline } from '../../core/sends/timeline.ts'
 import { History } from '../audit/history.tsx'
-import { Moment, State, stateWords } from '../inline-elements.tsx'
-import { Layout } from '../layout.tsx'
-import { MessageContent } from '../message-content.tsx'
+import { Moment, State, stateWords } from '../page/inline-elements.tsx'
+import { Layout } from '../page/layout.tsx'
+import { MessageContent } from '../page/message-content.tsx'
 import { FindBox } from './find-box.tsx'
 import { Fact, SendDetails } from './send-details.tsx'
 import { SendTabs } from './send-tabs.tsx'

@@ -1,7 +1,7 @@
 import type { SameContent } from '../../../db/sends/same-content.ts'
-import { apiKeyWords, idempotencyKeyWords } from '../../core/posted-by.ts'
-import { tableRows } from '../each-shown.tsx'
-import { Moment, State } from '../inline-elements.tsx'
+import { apiKeyWords, idempotencyKeyWords } from '../../core/sends/posted-by.ts'
+import { tableRows } from '../page/each-shown.tsx'
+import { Moment, State } from '../page/inline-elements.tsx'
 
 /** Which other sends to the contact have the same content, and what is known of how each was posted. */
 export function SentTwice({ same: { sends, isAll }, requestId }: { same: SameContent; requestId: string }) {

@@ -1,4 +1,4 @@
-import { Layout } from '../layout.tsx'
+import { Layout } from '../page/layout.tsx'
 import { FindBox } from './find-box.tsx'
 
 /** The box alone, and what it takes. */

@@ -1,12 +1,12 @@
 import { pageOfAudit, type RecordedChange } from '../../../db/audit/list.ts'
 import type { findExplanation } from '../../../db/sends/explanation.ts'
 import { type Suppression, suppressionsOfContact } from '../../../db/suppression/entries.ts'
-import { causeOfReason } from '../../core/suppression.ts'
+import { causeOfReason } from '../../core/suppression/suppression.ts'
 import type { AdminRuntime } from '../context.ts'
-import { eachShown } from '../each-shown.tsx'
-import { Moment } from '../inline-elements.tsx'
-import { suppressionKeyOf } from '../suppression-key.ts'
+import { eachShown } from '../page/each-shown.tsx'
+import { Moment } from '../page/inline-elements.tsx'
 import { causeWords } from '../suppressions/entries-table.tsx'
+import { suppressionKeyOf } from '../suppressions/suppression-key.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof findExplanation>>>
 

@@ -1,10 +1,10 @@
 import type { Suppression } from '../../../db/suppression/entries.ts'
-import { erasedContactValue } from '../../core/contact.ts'
-import { isByContact } from '../../core/suppression.ts'
+import { erasedContactValue } from '../../core/contacts/contact.ts'
+import { isByContact } from '../../core/suppression/suppression.ts'
 import type { ContactRef } from '../contact/find-contact.ts'
-import { tableRows } from '../each-shown.tsx'
-import { Moment } from '../inline-elements.tsx'
-import { type Contacts, showContact } from '../masking.ts'
+import { tableRows } from '../page/each-shown.tsx'
+import { Moment } from '../page/inline-elements.tsx'
+import { type Contacts, showContact } from '../page/masking.ts'
 import { Hidden } from '../sends/list-page.tsx'
 
 interface EntriesProps {

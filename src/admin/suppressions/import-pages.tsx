@@ -1,6 +1,6 @@
-import { nothingThere, whatWasLeftOut } from '../../core/left-out.ts'
-import { Layout } from '../layout.tsx'
+import { nothingThere, whatWasLeftOut } from '../../core/sends/left-out.ts'
 import { formatCount } from '../numbers/spans.ts'
+import { Layout } from '../page/layout.tsx'
 
 interface OfAccount {
   account: { id: string; name: string }

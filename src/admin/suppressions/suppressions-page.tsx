@@ -1,10 +1,10 @@
 import type { Suppression } from '../../../db/suppression/entries.ts'
 import type { EntriesAsked } from '../../../db/suppression/shown-entries.ts'
-import { suppressionCauses } from '../../core/suppression.ts'
-import { csvHeader } from '../../core/suppression-csv.ts'
-import { TextField } from '../fields.tsx'
-import { Layout } from '../layout.tsx'
-import type { Contacts } from '../masking.ts'
+import { suppressionCauses } from '../../core/suppression/suppression.ts'
+import { csvHeader } from '../../core/suppression/suppression-csv.ts'
+import { TextField } from '../page/fields.tsx'
+import { Layout } from '../page/layout.tsx'
+import type { Contacts } from '../page/masking.ts'
 import { Entries } from './entries-table.tsx'
 
 interface SuppressionsPageProps {

@@ -1,8 +1,8 @@
 import type { Child } from 'hono/jsx'
 import type { Attention } from '../../../db/overview/attention.ts'
 import { hostOf } from '../endpoints/callback-table.tsx'
-import { Moment } from '../inline-elements.tsx'
 import { formatCount } from '../numbers/spans.ts'
+import { Moment } from '../page/inline-elements.tsx'
 import { listLink, toMinute } from '../sends/list-form.ts'
 
 /** A send that has been due for longer needs a hand, or more workers. */

@@ -3,7 +3,7 @@ import { countByHour, countedSince, countFailures } from '../../../db/counters/r
 import { findAccounts } from '../../../db/overview/accounts.ts'
 import { readAttention } from '../../../db/overview/attention.ts'
 import { busiestChannels, countChannels, readChannels } from '../../../db/overview/channels.ts'
-import { isStorable } from '../../core/characters.ts'
+import { isStorable } from '../../core/requests/characters.ts'
 import { changesShown } from '../audit/history.tsx'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'

@@ -4,7 +4,6 @@ import type { Attention } from '../../../db/overview/attention.ts'
 import type { ListedChannel } from '../../../db/overview/channels.ts'
 import { History } from '../audit/history.tsx'
 import { ChannelState, DueSince, Waiting } from '../channels/channel-state.tsx'
-import { Layout } from '../layout.tsx'
 import { HourChart } from '../numbers/chart.tsx'
 import { FailureTable } from '../numbers/failure-table.tsx'
 import { FigureLink } from '../numbers/figure-link.tsx'
@@ -20,6 +19,7 @@ import {
   spans,
   sumOfSpan,
 } from '../numbers/spans.ts'
+import { Layout } from '../page/layout.tsx'
 import { AttentionList } from './attention.tsx'
 
 export interface TodayQuery {

@@ -6,16 +6,16 @@ import {
   pageOfFlows,
   pageOfTemplates,
 } from '../../../db/accounts/own-channels.ts'
-import { accountLists } from '../../core/account-lists.ts'
-import { channelStatus } from '../../core/channel-status.ts'
-import { shownFallback } from '../../core/fallback.ts'
+import { accountLists } from '../../core/accounts/account-lists.ts'
+import { channelStatus } from '../../core/channels/channel-status.ts'
 import { providerRules } from '../../core/providers/index.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
-import { channelRules } from '../../platform/channel-rules.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
+import { shownFallback } from '../../core/sends/fallback.ts'
 import type { Needs } from '../../runtime.ts'
+import { channelRules } from '../../sends/channel-rules.ts'
 import { answerJson } from '../answer.ts'
-import { authorize } from '../authenticate.ts'
 import { type ApiEnv, factory } from '../context.ts'
+import { authorize } from '../keys/authenticate.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { type AccountSteps, queryOf } from './steps.ts'
 

@@ -1,4 +1,4 @@
-import { Semaphore } from '../../platform/semaphore.ts'
+import { Semaphore } from '../../platform/memory/semaphore.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 

@@ -1,9 +1,9 @@
 import { isAscii } from 'node:buffer'
 import type { z } from 'zod'
-import { describeIssue, describeIssues } from '../../core/issues.ts'
-import { limitJson, maxDepth, maxFields, maxFieldsOfBatch } from '../../core/json-limits.ts'
-import type { Network } from '../../core/public-address.ts'
-import { type SendRequest, sendRequestSchemas } from '../../core/send-request.ts'
+import { describeIssue, describeIssues } from '../../core/requests/issues.ts'
+import { limitJson, maxDepth, maxFields, maxFieldsOfBatch } from '../../core/requests/json-limits.ts'
+import type { Network } from '../../core/requests/public-address.ts'
+import { type SendRequest, sendRequestSchemas } from '../../core/sends/send-request.ts'
 
 /** The schemas of the two bodies of a send (docs/reference/api.md#send). */
 export type BodySchemas = ReturnType<typeof sendRequestSchemas>

@@ -1,5 +1,5 @@
-import type { ClientTimeouts } from '../client-timeouts.ts'
 import { factory } from '../context.ts'
+import type { ClientTimeouts } from '../http/client-timeouts.ts'
 import { refuseEncoded, refuseOtherType } from './body-headers.ts'
 import type { LargeBodies } from './large/large-bodies.ts'
 import { receive, tooLarge } from './receive.ts'

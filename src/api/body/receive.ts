@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Reservation } from '../../platform/memory-budget.ts'
-import type { ClientTimeouts } from '../client-timeouts.ts'
+import type { Reservation } from '../../platform/memory/memory-budget.ts'
 import { ApiError } from '../errors.ts'
+import type { ClientTimeouts } from '../http/client-timeouts.ts'
 import { smallBytes } from './large/large-bodies.ts'
 import { Pieces } from './pieces.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { secureHeaders } from 'hono/secure-headers'
-import { styleSheet } from '../../platform/page-styles.ts'
+import { styleSheet } from '../../platform/http/page-styles.ts'
 import { routeNotFound } from '../errors.ts'
 import { type DocumentSettings, openApiDocument } from '../openapi/document.ts'
 import { baseUrlOf } from './base-url.ts'

@@ -2,23 +2,23 @@ import { audited, auditedInPages, type RecordIn, recordAudit } from '../../../db
 import { addTest, resultOfTest } from '../../../db/callbacks/endpoint-tests.ts'
 import { rotateSecret } from '../../../db/callbacks/endpoints.ts'
 import { resendOfEndpoint } from '../../../db/callbacks/resends.ts'
-import { endpointResent } from '../../core/audit-details.ts'
-import { mintSealedSecret } from '../../core/callback.ts'
+import { endpointResent } from '../../core/accounts/audit-details.ts'
+import { mintSealedSecret } from '../../core/callbacks/callback.ts'
 import {
   endpointDisabled,
   noFields,
   notCalledYet,
   resendSchema,
   rotationSchema,
-} from '../../core/endpoint-request.ts'
-import { Semaphore } from '../../platform/semaphore.ts'
+} from '../../core/callbacks/endpoint-request.ts'
+import { Semaphore } from '../../platform/memory/semaphore.ts'
 import type { EndpointWaker } from '../../queue/wake-endpoints.ts'
 import type { Runtime } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
 import { pauseIdleTimeout } from '../body/receive.ts'
-import type { ClientTimeouts } from '../client-timeouts.ts'
 import { factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
+import type { ClientTimeouts } from '../http/client-timeouts.ts'
 import { type EndpointSteps, endpointNotFound } from './steps.ts'
 
 /** Tests that wait at the same time, in this process and of one account: each looks for its result again and again. */

@@ -1,7 +1,7 @@
 import { endpointWaker } from '../../queue/wake-endpoints.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { AccountSteps } from '../account/steps.ts'
-import type { ClientTimeouts } from '../client-timeouts.ts'
+import type { ClientTimeouts } from '../http/client-timeouts.ts'
 import type { SendSteps } from '../send/steps.ts'
 import { callEndpoint } from './call-endpoint.ts'
 import { createEndpoint } from './create-endpoint.ts'

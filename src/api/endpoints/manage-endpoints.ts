@@ -7,10 +7,10 @@ import {
   findOwnEndpoint,
   updateEndpoint,
 } from '../../../db/callbacks/endpoints.ts'
-import type { Transaction } from '../../../db/client.ts'
-import type { AuditAction } from '../../core/audit.ts'
-import { endpointDetails } from '../../core/audit-details.ts'
-import { disabledByClient, endpointSchemas, noFields } from '../../core/endpoint-request.ts'
+import type { Transaction } from '../../../db/connection/client.ts'
+import type { AuditAction } from '../../core/accounts/audit.ts'
+import { endpointDetails } from '../../core/accounts/audit-details.ts'
+import { disabledByClient, endpointSchemas, noFields } from '../../core/callbacks/endpoint-request.ts'
 import type { EndpointWaker } from '../../queue/wake-endpoints.ts'
 import type { Runtime } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'

@@ -1,14 +1,14 @@
 import type { Context } from 'hono'
 import { findOwnEndpoint } from '../../../db/callbacks/endpoints.ts'
-import { isTooLate } from '../../../db/errors.ts'
+import { isTooLate } from '../../../db/connection/errors.ts'
 import type { RunPage } from '../../../db/page.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { Deadline } from '../../platform/deadline.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { AccountSteps } from '../account/steps.ts'
-import { authorize } from '../authenticate.ts'
 import { type ApiEnv, answerWithinMs } from '../context.ts'
 import { ApiError, unavailable } from '../errors.ts'
+import { authorize } from '../keys/authenticate.ts'
 import { answerMarginMs } from '../send/record.ts'
 
 export type EndpointSteps = ReturnType<typeof endpointSteps>

@@ -1,18 +1,18 @@
 import { auditedInPages } from '../../../db/audit/record.ts'
 import type { CanceledSend } from '../../../db/sends/cancel.ts'
 import { cancelWaiting } from '../../../db/sends/cancel-sets.ts'
-import { sendsCanceled } from '../../core/audit-details.ts'
-import { cancelRequest } from '../../core/change-requests.ts'
-import { writeCursor } from '../../core/list-query.ts'
+import { sendsCanceled } from '../../core/accounts/audit-details.ts'
+import { cancelRequest } from '../../core/requests/change-requests.ts'
+import { writeCursor } from '../../core/requests/list-query.ts'
 import { Deadline } from '../../platform/deadline.ts'
-import { cancelEnd, noteEnd } from '../../platform/send-end.ts'
 import { endpointWaker } from '../../queue/wake-endpoints.ts'
 import { laneWaker } from '../../queue/wake-sends.ts'
 import type { Runtime } from '../../runtime.ts'
+import { cancelEnd, noteEnd } from '../../sends/send-end.ts'
 import type { AccountSteps } from '../account/steps.ts'
 import { answerJson } from '../answer.ts'
-import { authorize } from '../authenticate.ts'
 import { answerWithinMs, factory } from '../context.ts'
+import { authorize } from '../keys/authenticate.ts'
 
 /** Cancels all that waits with a reference, or in a flow (docs/reference/api.md#cancel-many). */
 export function cancelMessages(

@@ -1,12 +1,12 @@
 import { findSend } from '../../../db/sends/sends.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
-import { buildTimeline } from '../../core/timeline.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
+import { buildTimeline } from '../../core/sends/timeline.ts'
 import type { Needs } from '../../runtime.ts'
 import type { AccountSteps } from '../account/steps.ts'
 import { answerJson } from '../answer.ts'
-import { authorize } from '../authenticate.ts'
 import { factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
+import { authorize } from '../keys/authenticate.ts'
 
 export const messageNotFound = () => new ApiError(404, 'Message not found')
 

@@ -1,11 +1,11 @@
 import { listSends } from '../../../db/sends/list.ts'
-import { readListQuery, writeCursor } from '../../core/list-query.ts'
-import { summaryOf } from '../../core/timeline.ts'
+import { readListQuery, writeCursor } from '../../core/requests/list-query.ts'
+import { summaryOf } from '../../core/sends/timeline.ts'
 import type { Needs } from '../../runtime.ts'
 import { type AccountSteps, queryOf } from '../account/steps.ts'
 import { answerJson } from '../answer.ts'
-import { authorize } from '../authenticate.ts'
 import { factory } from '../context.ts'
+import { authorize } from '../keys/authenticate.ts'
 
 /** Lists the account's sends, newest first (docs/reference/api.md#list). */
 export function listMessages(

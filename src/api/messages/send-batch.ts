@@ -1,13 +1,14 @@
 import type { MiddlewareHandler } from 'hono'
 import type { Channel } from '../../../db/accounts/channels.ts'
-import { batchFingerprint, fingerprint, hashIdempotencyKey } from '../../core/idempotency-key.ts'
-import { joinIssues } from '../../core/issues.ts'
-import type { SendRequest } from '../../core/send-request.ts'
+import { batchFingerprint, fingerprint, hashIdempotencyKey } from '../../core/requests/idempotency-key.ts'
+import { joinIssues } from '../../core/requests/issues.ts'
+import type { SendRequest } from '../../core/sends/send-request.ts'
 import { answerJson } from '../answer.ts'
-import { authorize } from '../authenticate.ts'
 import type { BodySteps } from '../body/body-steps.ts'
 import { type ApiEnv, factory, type RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
+import { clientsTraceparent } from '../http/trace-request.ts'
+import { authorize } from '../keys/authenticate.ts'
 import { acceptedAs } from '../send/answer-repeat.ts'
 import { checkMediaContent } from '../send/check-media-content.ts'
 import { atOnce, type Schedule } from '../send/check-send-at.ts'
@@ -15,7 +16,6 @@ import { hasIdempotencyKey, type Idempotency, keyOf } from '../send/find-earlier
 import { channelNotFound } from '../send/find-own-channel.ts'
 import type { CheckedSend } from '../send/record.ts'
 import type { SendSteps } from '../send/steps.ts'
-import { clientsTraceparent } from '../trace-request.ts'
 
 type BatchState = Pick<RequestState, 'requestId' | 'headers' | 'deadline' | 'caller'>
 

@@ -1,5 +1,5 @@
 import { maxCanceled } from '../../../db/sends/cancel-sets.ts'
-import { cancelRequest, moveRequest } from '../../core/change-requests.ts'
+import { cancelRequest, moveRequest } from '../../core/requests/change-requests.ts'
 import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
 import { inputSchema, type JsonSchema, ref } from './json-schema.ts'
 import { inPath, type Operation, type PathSettings } from './operation.ts'

@@ -1,5 +1,5 @@
 import { webhookReceipt } from '../../core/providers/webhook-receipts.ts'
-import type { Settings } from '../../platform/settings.ts'
+import type { Settings } from '../../platform/settings/settings.ts'
 import { basePlaceholder } from '../docs/base-url.ts'
 import type { GuideName } from '../docs/guide.ts'
 import { index } from '../index-route.ts'

@@ -1,6 +1,11 @@
 import { countedWaiting } from '../../../db/callbacks/endpoints.ts'
-import { accountLists } from '../../core/account-lists.ts'
-import { callbackStates, maxEndpointsOfAccount, sendChangeTypes, testType } from '../../core/callback.ts'
+import { accountLists } from '../../core/accounts/account-lists.ts'
+import {
+  callbackStates,
+  maxEndpointsOfAccount,
+  sendChangeTypes,
+  testType,
+} from '../../core/callbacks/callback.ts'
 import {
   ofEndpoint,
   refusalsOfCreate,

@@ -1,4 +1,4 @@
-import type { Timeline } from '../../core/timeline.ts'
+import type { Timeline } from '../../core/sends/timeline.ts'
 
 /** Ids in the right form, which belong to nothing. */
 export const exampleIds = {

@@ -1,5 +1,5 @@
-import { pageLimits, type QueryParameter } from '../../core/query.ts'
-import type { Settings } from '../../platform/settings.ts'
+import { pageLimits, type QueryParameter } from '../../core/requests/query.ts'
+import type { Settings } from '../../platform/settings/settings.ts'
 import type { JsonSchema } from './json-schema.ts'
 import type { AnswerDescription } from './responses.ts'
 

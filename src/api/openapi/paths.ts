@@ -1,5 +1,5 @@
 import { maxPerRequest } from '../../core/providers/webhook-receipts.ts'
-import { build } from '../../platform/build.ts'
+import { build } from '../../platform/process/build.ts'
 import { guideNames } from '../docs/guide.ts'
 import { index } from '../index-route.ts'
 import { batch, list } from './batch-and-list.ts'

@@ -1,7 +1,7 @@
-import { contactKinds, defaultContactType } from '../../core/contact.ts'
-import { messageTypes } from '../../core/message.ts'
-import type { Network } from '../../core/public-address.ts'
-import { sendRequestSchemas } from '../../core/send-request.ts'
+import { contactKinds, defaultContactType } from '../../core/contacts/contact.ts'
+import { messageTypes } from '../../core/messages/message.ts'
+import type { Network } from '../../core/requests/public-address.ts'
+import { sendRequestSchemas } from '../../core/sends/send-request.ts'
 import { inputSchema, type JsonSchema, mapValues, notNull, ref } from './json-schema.ts'
 
 type Properties = Record<string, JsonSchema>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { timelineFields } from '../../core/timeline.ts'
-import { timelineEvents } from '../../core/timeline-events.ts'
+import { timelineFields } from '../../core/sends/timeline.ts'
+import { timelineEvents } from '../../core/sends/timeline-events.ts'
 import { inputSchema, type JsonSchema, mapValues, ref } from './json-schema.ts'
 
 /** The schemas of the answer of `GET /v1/messages/:requestId`, by name. Not strict, because fields may be added. */

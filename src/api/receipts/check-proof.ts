@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
-import type { ReceiptRequest } from '../../core/receipt.ts'
-import { failureCounter, type Refusing } from '../authenticate.ts'
+import type { ReceiptRequest } from '../../core/receipts/receipt.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
+import { failureCounter, type Refusing } from '../keys/authenticate.ts'
 import type { OpenChannel } from './find-channel.ts'
 
 export const notProven = () =>

@@ -1,4 +1,4 @@
-import type { ReadReceipts, ReceiptRequest } from '../../core/receipt.ts'
+import type { ReadReceipts, ReceiptRequest } from '../../core/receipts/receipt.ts'
 import type { Needs } from '../../runtime.ts'
 import { ApiError } from '../errors.ts'
 import type { OpenChannel } from './find-channel.ts'

@@ -1,12 +1,12 @@
 import type { Context } from 'hono'
-import type { ReceiptRequest } from '../../core/receipt.ts'
-import { clientAddressReader } from '../../platform/client-address.ts'
-import { MemoryBudget } from '../../platform/memory-budget.ts'
+import type { ReceiptRequest } from '../../core/receipts/receipt.ts'
+import { clientAddressReader } from '../../platform/http/client-address.ts'
+import { MemoryBudget } from '../../platform/memory/memory-budget.ts'
 import type { Needs } from '../../runtime.ts'
 import { refuseEncoded } from '../body/body-headers.ts'
 import { receive, tooLarge } from '../body/receive.ts'
-import type { ClientTimeouts } from '../client-timeouts.ts'
 import { type ApiEnv, factory } from '../context.ts'
+import type { ClientTimeouts } from '../http/client-timeouts.ts'
 
 /** WhatsApp's requests are the largest, with up to 3 MB. */
 export const maxReceiptBytes = 4 * 1024 * 1024

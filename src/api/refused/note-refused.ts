@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
 import type { KeyOfRefused } from '../../../db/audit/refused.ts'
-import { hashApiKey, wasMintedHere } from '../../core/api-key.ts'
-import { fieldNames, parameterNames } from '../../core/field-names.ts'
+import { hashApiKey, wasMintedHere } from '../../core/accounts/api-key.ts'
+import { fieldNames, parameterNames } from '../../core/requests/field-names.ts'
 import type { Needs } from '../../runtime.ts'
-import { bearerOf } from '../authenticate.ts'
 import { joined, lengthOf } from '../body/pieces.ts'
 import type { ApiEnv } from '../context.ts'
+import { bearerOf } from '../keys/authenticate.ts'
 import { RefusedRequests } from './refused-requests.ts'
 
 /** A larger body's names aren't read: it would be parsed a second time. */

@@ -1,5 +1,5 @@
 import { type KeyOfRefused, type RefusedRequest, recordRefused } from '../../../db/audit/refused.ts'
-import { outsideSpans } from '../../platform/tracing.ts'
+import { outsideSpans } from '../../platform/log/tracing.ts'
 import type { Needs } from '../../runtime.ts'
 
 const recordEveryMs = 1000

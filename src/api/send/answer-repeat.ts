@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { logEvent } from '../../platform/logger.ts'
+import { logEvent } from '../../platform/log/logger.ts'
 import type { Needs } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
 import { type ApiEnv, stateOf } from '../context.ts'

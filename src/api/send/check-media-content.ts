@@ -1,6 +1,6 @@
-import { contentIssue, recognise, typeToSend } from '../../core/media-content.ts'
-import { mimetypeIssue } from '../../core/mimetype-issue.ts'
-import type { SendRequest } from '../../core/send-request.ts'
+import { contentIssue, recognise, typeToSend } from '../../core/messages/media-content.ts'
+import { mimetypeIssue } from '../../core/messages/mimetype-issue.ts'
+import type { SendRequest } from '../../core/sends/send-request.ts'
 import { ApiError } from '../errors.ts'
 
 /**

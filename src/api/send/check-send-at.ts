@@ -1,5 +1,5 @@
 import type { When } from '../../../db/admission/accepts.ts'
-import { sendAtIssue } from '../../core/send-at.ts'
+import { sendAtIssue } from '../../core/sends/send-at.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 

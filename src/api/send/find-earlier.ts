@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { findIdempotencyKeys, type KeptKey } from '../../../db/admission/idempotency-keys.ts'
-import { fingerprint, hashIdempotencyKey, parseIdempotencyKey } from '../../core/idempotency-key.ts'
+import { fingerprint, hashIdempotencyKey, parseIdempotencyKey } from '../../core/requests/idempotency-key.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'

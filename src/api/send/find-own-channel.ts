@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { type Channel, type ChannelOwner, findOwnChannels } from '../../../db/accounts/channels.ts'
-import { canBeRecordId } from '../../core/record-id.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import type { Needs } from '../../runtime.ts'
-import { cacheTtlMs } from '../cache-ttl.ts'
 import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
+import { cacheTtlMs } from '../keys/cache-ttl.ts'
 
 /** Precision of the TTL: the cache reads the clock once in this time. */
 const ttlResolutionMs = 50

@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../../db/accounts/accounts.ts'
-import { type Count, type SharedLimiter, sharedLimiters } from '../../platform/shared-limiter.ts'
+import { type Count, type SharedLimiter, sharedLimiters } from '../../platform/redis/shared-limiter.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'

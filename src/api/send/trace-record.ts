@@ -1,7 +1,7 @@
 import { SpanKind } from '@opentelemetry/api'
-import { queueName } from '../../core/send-job.ts'
-import { formatTraceparent, parseTraceparent } from '../../core/traceparent.ts'
-import { activeTraceparent, inSpan } from '../../platform/tracing.ts'
+import { formatTraceparent, parseTraceparent } from '../../core/requests/traceparent.ts'
+import { queueName } from '../../core/sends/send-job.ts'
+import { activeTraceparent, inSpan } from '../../platform/log/tracing.ts'
 
 /** Creates a producer span for the recording of a send, whose row is the message that workers consume. */
 export function traceRecord<Result>(requestId: string, record: () => Promise<Result>): Promise<Result> {

@@ -1,6 +1,6 @@
-import type { ProviderRules } from '../provider.ts'
+import type { ProviderRules } from '../channels/provider.ts'
 import { type ProviderName, providerRules } from '../providers/index.ts'
-import type { AttemptRecord } from '../timeline.ts'
+import type { AttemptRecord } from '../sends/timeline.ts'
 import type { ExplanationAnswer } from './model.ts'
 
 /** The provider's answer to an attempt; all fields are null if there was none. */

@@ -1,5 +1,5 @@
-import type { AttemptRecord, Timeline } from '../timeline.ts'
-import type { EventFields, EventOf, TimelineEvent, TimelineEventName } from '../timeline-events.ts'
+import type { AttemptRecord, Timeline } from '../sends/timeline.ts'
+import type { EventFields, EventOf, TimelineEvent, TimelineEventName } from '../sends/timeline-events.ts'
 import { answerOf } from './answer.ts'
 import { effectOf, faultOf } from './fault.ts'
 import type { ExplanationEntry, SendFacts } from './model.ts'

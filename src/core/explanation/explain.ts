@@ -1,4 +1,4 @@
-import type { SendStatus, Timeline, TimelineEvent } from '../timeline.ts'
+import type { SendStatus, Timeline, TimelineEvent } from '../sends/timeline.ts'
 import { describeEvent } from './event-sentences.ts'
 import type { Explanation, ExplanationEntry, SendFacts, Tone } from './model.ts'
 import { summarize } from './summary.ts'

@@ -1,5 +1,5 @@
-import { type Fault, faults } from '../outcome.ts'
-import type { AttemptRecord } from '../timeline.ts'
+import { type Fault, faults } from '../sends/outcome.ts'
+import type { AttemptRecord } from '../sends/timeline.ts'
 
 /** The fault of a failed attempt; undefined if it didn't fail, and in timelines of earlier releases. */
 export const faultOf = ({ fault }: AttemptRecord): Fault | undefined =>

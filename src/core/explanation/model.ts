@@ -1,5 +1,5 @@
 import type { ProviderName } from '../providers/index.ts'
-import type { SendStatus } from '../timeline.ts'
+import type { SendStatus } from '../sends/timeline.ts'
 
 /** The facts that an explanation needs besides the timeline; read by `findExplanation` in db/sends/explanation.ts. */
 export interface SendFacts {

@@ -1,4 +1,4 @@
-import type { Timeline } from '../timeline.ts'
+import type { Timeline } from '../sends/timeline.ts'
 import { type Condition, conditionOf, isErased, lastOf, mayHaveGotThrough } from './condition.ts'
 import { type ConditionTexts, conditionTexts, type Details } from './condition-texts.ts'
 import { nameOf } from './event-sentences.ts'

@@ -1,5 +1,5 @@
-import { isOfReceipt } from '../timeline.ts'
-import type { EventOf, TimelineEvent } from '../timeline-events.ts'
+import { isOfReceipt } from '../sends/timeline.ts'
+import type { EventOf, TimelineEvent } from '../sends/timeline-events.ts'
 import type { ExplanationEntry, SendFacts } from './model.ts'
 import { duration } from './phrases.ts'
 

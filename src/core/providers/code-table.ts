@@ -1,4 +1,4 @@
-import type { Failure } from '../outcome.ts'
+import type { Failure } from '../sends/outcome.ts'
 
 /** Maps a provider's error codes to outcome and fault, with a meaning: a short clause for support staff. */
 export type CodeTable = Readonly<Record<string, KnownCode>>

@@ -1,4 +1,4 @@
-import type { ProviderRules } from '../provider.ts'
+import type { ProviderRules } from '../channels/provider.ts'
 import { resend } from './resend.ts'
 import { sandbox } from './sandbox.ts'
 import { smtp } from './smtp.ts'

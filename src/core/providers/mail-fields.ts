@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { optional, singleLine } from '../fields.ts'
-import { parseMailbox } from '../mailbox.ts'
-import { renderTemplate } from '../template.ts'
+import { parseMailbox } from '../contacts/mailbox.ts'
+import { renderTemplate } from '../messages/template.ts'
+import { optional, singleLine } from '../requests/fields.ts'
 
 /** The fields that channels of mail have in common, whatever carries the mail. */
 

@@ -1,7 +1,7 @@
-import type { Receipt, ReceiptKind, ReceiptRules } from '../receipt.ts'
-import { fieldsOf, jsonOf, momentOf, textOf } from '../receipt-request.ts'
-import { isSignedWebhook } from '../standard-webhooks.ts'
-import type { SuppressingCodes } from '../suppression.ts'
+import type { Receipt, ReceiptKind, ReceiptRules } from '../receipts/receipt.ts'
+import { fieldsOf, jsonOf, momentOf, textOf } from '../receipts/receipt-request.ts'
+import { isSignedWebhook } from '../receipts/standard-webhooks.ts'
+import type { SuppressingCodes } from '../suppression/suppression.ts'
 
 interface ResendReceiptConfig {
   webhookSecret?: string | undefined

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { meaningOfStatus } from '../http-status.ts'
-import type { ProviderRules } from '../provider.ts'
-import { textTemplate } from '../text-template.ts'
+import type { ProviderRules } from '../channels/provider.ts'
+import { textTemplate } from '../messages/text-template.ts'
+import { meaningOfStatus } from '../requests/http-status.ts'
 
 /** Accepts every message and delivers to nobody, to try the service without a provider. */
 export const sandbox = {

@@ -1,4 +1,4 @@
-import type { AutoCause } from '../suppression.ts'
+import type { AutoCause } from '../suppression/suppression.ts'
 import { isVagueCode, saysNoSuchContact, wordsToRead } from './smtp-recipient-words.ts'
 
 /**

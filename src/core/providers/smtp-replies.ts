@@ -1,4 +1,4 @@
-import type { Failure, ProviderAnswer } from '../outcome.ts'
+import type { Failure, ProviderAnswer } from '../sends/outcome.ts'
 import { meaningInWords, refusedByPolicy } from './smtp-recipient-words.ts'
 import { meaningOfCode } from './smtp-sender-replies.ts'
 

@@ -1,5 +1,5 @@
 import { hourMs } from '../durations.ts'
-import type { Failure } from '../outcome.ts'
+import type { Failure } from '../sends/outcome.ts'
 import { tooManyMails } from './smtp-recipient-words.ts'
 
 /** A reply about the account that sends, or its limits: the same at every step, and for every mail. */

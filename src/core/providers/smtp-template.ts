@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { characters, singleLine } from '../fields.ts'
-import type { TemplateVariable } from '../message.ts'
-import { maxVariables, variableKey } from '../message-body.ts'
-import type { TemplateRules } from '../provider.ts'
-import { placeholdersOf, renderTemplate } from '../template.ts'
+import type { TemplateRules } from '../channels/provider.ts'
+import type { TemplateVariable } from '../messages/message.ts'
+import { maxVariables, variableKey } from '../messages/message-body.ts'
+import { placeholdersOf, renderTemplate } from '../messages/template.ts'
+import { characters, singleLine } from '../requests/fields.ts'
 
 const maxSubjectLength = 255
 const maxBodyLength = 65_536

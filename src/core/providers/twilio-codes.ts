@@ -1,4 +1,4 @@
-import type { SuppressingCodes } from '../suppression.ts'
+import type { SuppressingCodes } from '../suppression/suppression.ts'
 import type { CodeTable } from './code-table.ts'
 
 /** Meanings in our own words, because Twilio's repeat the contact. Each code has a page: https://www.twilio.com/docs/api/errors/<code> */

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../receipt.ts'
-import { contentTypeOf, fieldsOf, headerOf, parseJson, wordOf } from '../receipt-request.ts'
-import { isSameSecret } from '../same-secret.ts'
+import { isSameSecret } from '../accounts/same-secret.ts'
+import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../receipts/receipt.ts'
+import { contentTypeOf, fieldsOf, headerOf, parseJson, wordOf } from '../receipts/receipt-request.ts'
 import { twilioCodes } from './twilio-codes.ts'
 import { twilioAuthorization } from './twilio-login.ts'
 

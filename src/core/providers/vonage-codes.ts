@@ -1,4 +1,4 @@
-import { wordOf } from '../receipt-request.ts'
+import { wordOf } from '../receipts/receipt-request.ts'
 import type { CodeTable } from './code-table.ts'
 
 const account = { outcome: 'channel_refused', fault: 'sender' } as const

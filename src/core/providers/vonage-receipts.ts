@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
-import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../receipt.ts'
-import { fieldsOf, headerOf, jsonOf, momentOf, parseJson, textOf } from '../receipt-request.ts'
-import { isSameSecret } from '../same-secret.ts'
-import type { SuppressingCodes } from '../suppression.ts'
+import { isSameSecret } from '../accounts/same-secret.ts'
+import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../receipts/receipt.ts'
+import { fieldsOf, headerOf, jsonOf, momentOf, parseJson, textOf } from '../receipts/receipt-request.ts'
+import type { SuppressingCodes } from '../suppression/suppression.ts'
 import { vonageCodeOf, vonageCodes } from './vonage-codes.ts'
 
 interface VonageReceiptConfig {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { characters, choice, optional, string } from '../fields.ts'
-import { describeIssue, describeIssues } from '../issues.ts'
-import { maskText } from '../mask-text.ts'
-import type { DeliveryState, ReceiptRules } from '../receipt.ts'
-import { jsonOf } from '../receipt-request.ts'
-import { parseMoment } from '../send-at.ts'
-import { isSignedWebhook } from '../standard-webhooks.ts'
+import { maskText } from '../contacts/mask-text.ts'
+import type { DeliveryState, ReceiptRules } from '../receipts/receipt.ts'
+import { jsonOf } from '../receipts/receipt-request.ts'
+import { isSignedWebhook } from '../receipts/standard-webhooks.ts'
+import { characters, choice, optional, string } from '../requests/fields.ts'
+import { describeIssue, describeIssues } from '../requests/issues.ts'
+import { parseMoment } from '../sends/send-at.ts'
 
 interface WebhookReceiptConfig {
   secret: string | string[]

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { optional, string } from '../fields.ts'
-import { meaningOfStatus } from '../http-status.ts'
-import { parseUrl } from '../parse-url.ts'
-import type { ProviderRules } from '../provider.ts'
-import { textTemplate } from '../text-template.ts'
+import type { ProviderRules } from '../channels/provider.ts'
+import { textTemplate } from '../messages/text-template.ts'
+import { optional, string } from '../requests/fields.ts'
+import { meaningOfStatus } from '../requests/http-status.ts'
+import { parseUrl } from '../requests/parse-url.ts'
 import { webhookReceipts } from './webhook-receipts.ts'
 
 const maxUrlLength = 2048

@@ -1,4 +1,4 @@
-import type { SuppressingCodes } from '../suppression.ts'
+import type { SuppressingCodes } from '../suppression/suppression.ts'
 import type { CodeTable, KnownCode } from './code-table.ts'
 
 /** For limits that recover over hours. */

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import type { ReadReceipts, Receipt, ReceiptKind, ReceiptRules } from '../receipt.ts'
-import { fieldsOf, headerOf, itemsOf, jsonOf, textOf, wordOf } from '../receipt-request.ts'
-import { isSameSecret } from '../same-secret.ts'
+import { isSameSecret } from '../accounts/same-secret.ts'
+import type { ReadReceipts, Receipt, ReceiptKind, ReceiptRules } from '../receipts/receipt.ts'
+import { fieldsOf, headerOf, itemsOf, jsonOf, textOf, wordOf } from '../receipts/receipt-request.ts'
 import { whatsAppMeaning } from './whatsapp-cloud-codes.ts'
 
 interface WhatsAppReceiptConfig {

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { isLongerThan } from '../characters.ts'
-import { optional, string } from '../fields.ts'
-import type { TemplateMessage } from '../message.ts'
-import { maxUrlLength, maxVariables, urlIssue, variableKey } from '../message-body.ts'
-import type { TemplateRules } from '../provider.ts'
-import { whatsAppValueIssue } from '../template.ts'
+import type { TemplateRules } from '../channels/provider.ts'
+import type { TemplateMessage } from '../messages/message.ts'
+import { maxUrlLength, maxVariables, urlIssue, variableKey } from '../messages/message-body.ts'
+import { whatsAppValueIssue } from '../messages/template.ts'
+import { isLongerThan } from '../requests/characters.ts'
+import { optional, string } from '../requests/fields.ts'
 
 const languageForm = /^[a-z]{2,3}(_[A-Z]{2,3})?$/
 export const language = string.regex(languageForm, 'has to be a language code such as en or en_US')

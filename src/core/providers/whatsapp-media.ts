@@ -1,5 +1,5 @@
-import type { MediaType } from '../message.ts'
-import type { MediaLimits } from '../provider.ts'
+import type { MediaLimits } from '../channels/provider.ts'
+import type { MediaType } from '../messages/message.ts'
 
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
 const images = ['image/jpeg', 'image/png']

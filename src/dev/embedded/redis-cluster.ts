@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { clusterSlots } from '../../platform/key-slot.ts'
+import { clusterSlots } from '../../platform/redis/key-slot.ts'
 import { freePort } from './free-port.ts'
 import { startRedis } from './redis.ts'
 import type { Embedded, StartOptions } from './server-process.ts'

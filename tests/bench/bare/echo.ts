@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { readSettings } from '../../../src/platform/settings.ts'
+import { readSettings } from '../../../src/platform/settings/settings.ts'
 
 /** The cost of HTTP alone: reads a JSON body, and answers with JSON. */
 const settings = readSettings()

@@ -1,9 +1,9 @@
 import { createApp } from '../../../src/api/app.ts'
-import { listen, portOf } from '../../../src/api/listen.ts'
-import { createLogger } from '../../../src/platform/logger.ts'
-import { runProcess } from '../../../src/platform/process.ts'
-import { readyWithin } from '../../../src/platform/redis.ts'
-import { readSettings } from '../../../src/platform/settings.ts'
+import { listen, portOf } from '../../../src/api/http/listen.ts'
+import { createLogger } from '../../../src/platform/log/logger.ts'
+import { runProcess } from '../../../src/platform/process/process.ts'
+import { readyWithin } from '../../../src/platform/redis/redis.ts'
+import { readSettings } from '../../../src/platform/settings/settings.ts'
 import { openRuntime } from '../../../src/runtime.ts'
 
 /** The statements for single and for many sends. The loads have no Idempotency-Key. */

@@ -4,10 +4,10 @@ import { Queue } from 'bullmq'
 import { Hono } from 'hono'
 import { Redis } from 'ioredis'
 import { v7 as uuidv7 } from 'uuid'
-import { keyPrefix, queueName } from '../../../src/core/send-job.ts'
-import { sendRequestSchemas } from '../../../src/core/send-request.ts'
-import { environmentVariables } from '../../../src/platform/environment.ts'
-import { readSettings } from '../../../src/platform/settings.ts'
+import { keyPrefix, queueName } from '../../../src/core/sends/send-job.ts'
+import { sendRequestSchemas } from '../../../src/core/sends/send-request.ts'
+import { environmentVariables } from '../../../src/platform/settings/environment.ts'
+import { readSettings } from '../../../src/platform/settings/settings.ts'
 
 /** The service's parts alone: Hono, zod, and a BullMQ job that holds the whole send. No record, key, limit or log. */
 const settings = readSettings()

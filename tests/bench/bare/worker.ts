@@ -1,9 +1,9 @@
 import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Pool } from 'undici'
-import { keyPrefix, queueName } from '../../../src/core/send-job.ts'
-import { environmentVariables } from '../../../src/platform/environment.ts'
-import { readSettings } from '../../../src/platform/settings.ts'
+import { keyPrefix, queueName } from '../../../src/core/sends/send-job.ts'
+import { environmentVariables } from '../../../src/platform/settings/environment.ts'
+import { readSettings } from '../../../src/platform/settings/settings.ts'
 import { leaveNothing } from '../../../src/queue/queue.ts'
 
 /**

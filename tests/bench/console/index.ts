@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { connectDatabase } from '../../../db/client.ts'
+import { connectDatabase } from '../../../db/connection/client.ts'
 import { migrateDatabase } from '../../../db/migrate.ts'
 import { startEmbedded } from '../../../src/dev/embedded/index.ts'
 import { startTestAdmin } from '../../support/admin.ts'

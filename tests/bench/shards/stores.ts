@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { parseRedisUrl } from '../../../src/platform/redis-address.ts'
+import { parseRedisUrl } from '../../../src/platform/redis/address.ts'
 import { freshCluster } from '../../support/fresh-cluster.ts'
 import type { Stage } from '../stage.ts'
 

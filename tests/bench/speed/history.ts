@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
-import type { Database } from '../../../db/client.ts'
+import type { Database } from '../../../db/connection/client.ts'
 import { isoText } from '../../../db/statement.ts'
-import { keyPrefix, overflowQueueName, queueName } from '../../../src/core/send-job.ts'
+import { keyPrefix, overflowQueueName, queueName } from '../../../src/core/sends/send-job.ts'
 import { addWakeUps, createQueue } from '../../../src/queue/queue.ts'
 import type { Stage } from '../stage.ts'
 

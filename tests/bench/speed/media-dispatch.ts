@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { maxMediaBytes } from '../../../src/core/message-body.ts'
+import { maxMediaBytes } from '../../../src/core/messages/message-body.ts'
 import { newContact } from '../../support/builders.ts'
 import { alternate } from '../benchmark.ts'
 import type { Figure } from '../figures.ts'

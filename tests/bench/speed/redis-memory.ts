@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keyPrefix, overflowQueueName, queueName } from '../../../src/core/send-job.ts'
+import { keyPrefix, overflowQueueName, queueName } from '../../../src/core/sends/send-job.ts'
 import { createQueue } from '../../../src/queue/queue.ts'
 import { alternate } from '../benchmark.ts'
 import type { Figure } from '../figures.ts'

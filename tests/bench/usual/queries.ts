@@ -1,7 +1,7 @@
 import pg from 'pg'
-import type { Message } from '../../../src/core/message.ts'
-import type { SendRequest } from '../../../src/core/send-request.ts'
-import type { Settings } from '../../../src/platform/settings.ts'
+import type { Message } from '../../../src/core/messages/message.ts'
+import type { SendRequest } from '../../../src/core/sends/send-request.ts'
+import type { Settings } from '../../../src/platform/settings/settings.ts'
 
 export function connectPool(settings: Settings): pg.Pool {
   return new pg.Pool({ connectionString: settings.DATABASE_URL, max: settings.DATABASE_POOL_SIZE })

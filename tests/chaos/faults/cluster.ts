@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { clusterSlots, slotOfKey } from '../../../src/platform/key-slot.ts'
-import { shardOfSend, shardPrefixes } from '../../../src/platform/shard-names.ts'
+import { clusterSlots, slotOfKey } from '../../../src/platform/redis/key-slot.ts'
+import { shardOfSend, shardPrefixes } from '../../../src/platform/redis/shard-names.ts'
 import { percentile } from '../../bench/figures.ts'
 import { groupBy } from '../../support/group-by.ts'
 import { type ClusterServers, startClusterServers } from '../../support/redis-cluster.ts'

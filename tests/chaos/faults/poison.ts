@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ownReasons } from '../../../src/core/own-reasons.ts'
+import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
 import { eventually } from '../../support/wait.ts'
 import { acceptedIds } from '../client-send.ts'
 import { ask, burst, load } from '../clients.ts'

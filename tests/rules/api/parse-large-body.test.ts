@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseLarge } from '../../../src/api/body/large/parse-large-body.ts'
 import { type BodyForm, bodyParser } from '../../../src/api/body/parse-body.ts'
-import { maxMediaBytes } from '../../../src/core/message-body.ts'
+import { maxMediaBytes } from '../../../src/core/messages/message-body.ts'
 
 const parse = bodyParser([])
 /** How often it was parsed as it is, beside with a stand-in. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ownReasons } from '../../../src/core/own-reasons.ts'
-import { suppressedReasons } from '../../../src/core/suppression.ts'
+import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
+import { suppressedReasons } from '../../../src/core/suppression/suppression.ts'
 import {
   type CallEffect,
   type ClientLedgerEntry,

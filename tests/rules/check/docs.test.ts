@@ -6,7 +6,7 @@ import {
   conditionTexts,
   type Details,
 } from '../../../src/core/explanation/condition-texts.ts'
-import { ownReasons } from '../../../src/core/own-reasons.ts'
+import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
 import { anchorsOf } from './anchors.ts'
 
 const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path))

@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { sendStatuses } from '../../../src/core/timeline.ts'
+import { sendStatuses } from '../../../src/core/sends/timeline.ts'
 
 const sources = [
   'src/admin',
   'src/api',
   'src/core',
-  'src/fallback',
+  'src/sends',
   'src/platform',
   'src/queue',
-  'src/receipts',
+  'src/sends',
   'src',
   'workers',
 ]

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { onUncertainWords } from '../../../src/core/outcome.ts'
 import { providerNames, providerRules } from '../../../src/core/providers/index.ts'
+import { onUncertainWords } from '../../../src/core/sends/outcome.ts'
 
 /** Where a provider may be named: its own files, the maps, and what shows them all in development. */
 const places = ['src/core/providers/', 'workers/providers/', 'src/dev/']

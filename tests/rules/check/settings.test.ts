@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { readSettings, settingNames } from '../../../src/platform/settings.ts'
+import { readSettings, settingNames } from '../../../src/platform/settings/settings.ts'
 
 const required: Record<string, string> = {
   DATABASE_URL: 'postgres://user:password@localhost:5432/outbound',

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { sendStatuses } from '../../../src/core/timeline.ts'
+import { sendStatuses } from '../../../src/core/sends/timeline.ts'
 import { namesIn, rowsOf } from './table-rows.ts'
 
 const ends = sendStatuses.filter((status) => status !== 'queued' && status !== 'sending')

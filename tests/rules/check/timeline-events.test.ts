@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { sendStatuses, timelineFields } from '../../../src/core/timeline.ts'
-import { type TimelineEventName, timelineEvents } from '../../../src/core/timeline-events.ts'
+import { sendStatuses, timelineFields } from '../../../src/core/sends/timeline.ts'
+import { type TimelineEventName, timelineEvents } from '../../../src/core/sends/timeline-events.ts'
 import { namesIn, rowsOf } from './table-rows.ts'
 
 const names = Object.keys(timelineEvents) as TimelineEventName[]
@@ -45,7 +45,7 @@ test("the SQL of db writes events only by `eventOf`, which the table types; each
 })
 
 test('the support page styles no unknown event', () => {
-  const styles = readFileSync('src/admin/admin.css', 'utf8')
+  const styles = readFileSync('src/admin/page/admin.css', 'utf8')
   const styled = [...styles.matchAll(/^\.entry\.(\w+)/gm)].map(([, name]) => name)
   expect(styled.length).toBeGreaterThan(2)
   expect(styled.filter((name) => !isEvent(name ?? ''))).toEqual([])

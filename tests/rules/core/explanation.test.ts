@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
+import type { ProviderRules } from '../../../src/core/channels/provider.ts'
 import { type Advice, explain, type SendFacts } from '../../../src/core/explanation/explain.ts'
-import type { Fault } from '../../../src/core/outcome.ts'
-import type { ProviderRules } from '../../../src/core/provider.ts'
 import { providerNames, providerRules } from '../../../src/core/providers/index.ts'
 import { twilioCodes } from '../../../src/core/providers/twilio-codes.ts'
 import { whatsAppCodes } from '../../../src/core/providers/whatsapp-cloud-codes.ts'
-import { suppressedReasons } from '../../../src/core/suppression.ts'
+import type { Fault } from '../../../src/core/sends/outcome.ts'
 import {
   type AttemptRecord,
   buildTimeline,
   type SendRecord,
   type StoredEvent,
-} from '../../../src/core/timeline.ts'
+} from '../../../src/core/sends/timeline.ts'
+import { suppressedReasons } from '../../../src/core/suppression/suppression.ts'
 import { queuedRecord } from '../../support/send-record.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 14) + second * 1000)

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { databaseCause, ReadOnlyFault } from '../../../db/database-cause.ts'
-import { DatabaseFault } from '../../../db/session.ts'
+import { databaseCause, ReadOnlyFault } from '../../../db/connection/database-cause.ts'
+import { DatabaseFault } from '../../../db/connection/session.ts'
 import { postgresCauses, redisCauses } from '../../../src/core/store-causes.ts'
 import { DeadlinePassed } from '../../../src/platform/deadline.ts'
-import { redisCause } from '../../../src/platform/redis-cause.ts'
+import { redisCause } from '../../../src/platform/redis/cause.ts'
 
 const coded = (code: string, message = '') => Object.assign(new Error(message), { code })
 const answered = (code: string, message = 'refused') =>

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { connectionString } from '../../../db/connection-string.ts'
+import { connectionString } from '../../../db/connection/connection-string.ts'
 
 test.each([
   ['postgres://u:p@h:5432/a%2Fb', 'a/b'],

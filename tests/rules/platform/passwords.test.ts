@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readSettings } from '../../../src/platform/settings.ts'
+import { readSettings } from '../../../src/platform/settings/settings.ts'
 
 const pieces = ['5432', '6379', 'geheim', 'secret']
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
+import type { ProviderRules } from '../../../src/core/channels/provider.ts'
 import {
   type MediaDescription,
   type Message,
   type MessageType,
   mediaTypes,
-} from '../../../src/core/message.ts'
-import type { ProviderRules } from '../../../src/core/provider.ts'
-import { sendIssue } from '../../../src/core/send-issue.ts'
-import { variableIssues } from '../../../src/core/template.ts'
+} from '../../../src/core/messages/message.ts'
+import { variableIssues } from '../../../src/core/messages/template.ts'
+import { sendIssue } from '../../../src/core/sends/send-issue.ts'
 
 /** A message that a provider's rules accept, and its content if it came as base64. */
 export interface AnyMessage {

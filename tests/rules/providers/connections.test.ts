@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseNetwork } from '../../../src/core/public-address.ts'
+import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { createHttpClient } from '../../../workers/providers/http.ts'
 import { eventually } from '../../support/wait.ts'
 import { accept, gate, openWebhookReceiver } from '../../support/webhook-receiver.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { twilio as twilioRules } from '../../../src/core/providers/twilio.ts'
 import { whatsappCloud as whatsappRules } from '../../../src/core/providers/whatsapp-cloud.ts'
-import { parseNetwork } from '../../../src/core/public-address.ts'
+import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { createHttpClient } from '../../../workers/providers/http.ts'
 import type { Provider } from '../../../workers/providers/provider.ts'
 import { twilio } from '../../../workers/providers/twilio.ts'

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { parseNetwork } from '../../../src/core/public-address.ts'
+import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { createHttpClient } from '../../../workers/providers/http.ts'
 import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
 import { cert, key } from '../../support/certificate.ts'

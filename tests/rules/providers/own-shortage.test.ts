@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type SmtpConfig, smtp as smtpRules } from '../../../src/core/providers/smtp.ts'
 import { webhook as webhookRules } from '../../../src/core/providers/webhook.ts'
-import { parseNetwork } from '../../../src/core/public-address.ts'
+import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { createHttpClient } from '../../../workers/providers/http.ts'
 import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
 import type { Delivery } from '../../../workers/providers/provider.ts'

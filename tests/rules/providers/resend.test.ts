@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Message } from '../../../src/core/message.ts'
+import type { Message } from '../../../src/core/messages/message.ts'
 import { type ResendConfig, resend as rules } from '../../../src/core/providers/resend.ts'
 import { resendCodes } from '../../../src/core/providers/resend-codes.ts'
-import { parseNetwork } from '../../../src/core/public-address.ts'
-import { sendIssue } from '../../../src/core/send-issue.ts'
+import { parseNetwork } from '../../../src/core/requests/public-address.ts'
+import { sendIssue } from '../../../src/core/sends/send-issue.ts'
 import type { Emulator } from '../../../src/dev/emulators/emulator.ts'
 import {
   openResendEmulator,

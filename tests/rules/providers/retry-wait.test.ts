@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { hourMs } from '../../../src/core/durations.ts'
-import { longestRetryAfterMs } from '../../../src/core/outcome.ts'
+import { longestRetryAfterMs } from '../../../src/core/sends/outcome.ts'
 import { retryAfterMs, retryWaitMs } from '../../../workers/providers/retry-wait.ts'
 
 const at = Date.UTC(2026, 10, 22, 20)

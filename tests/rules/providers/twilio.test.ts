@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Message } from '../../../src/core/message.ts'
-import type { Fault } from '../../../src/core/outcome.ts'
+import type { Message } from '../../../src/core/messages/message.ts'
 import { twilio as rules, type TwilioConfig } from '../../../src/core/providers/twilio.ts'
-import { parseNetwork } from '../../../src/core/public-address.ts'
+import { parseNetwork } from '../../../src/core/requests/public-address.ts'
+import type { Fault } from '../../../src/core/sends/outcome.ts'
 import {
   startTwilioEmulator,
   type TwilioAnswer,

@@ -1,11 +1,11 @@
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MediaType, Message } from '../../../src/core/message.ts'
+import type { MediaType, Message } from '../../../src/core/messages/message.ts'
 import { vonage as rules, type VonageConfig } from '../../../src/core/providers/vonage.ts'
 import { vonageCodes } from '../../../src/core/providers/vonage-codes.ts'
-import { parseNetwork } from '../../../src/core/public-address.ts'
-import { sendIssue } from '../../../src/core/send-issue.ts'
+import { parseNetwork } from '../../../src/core/requests/public-address.ts'
+import { sendIssue } from '../../../src/core/sends/send-issue.ts'
 import {
   openVonageEmulator,
   type VonageAnswer,

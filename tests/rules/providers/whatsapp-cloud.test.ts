@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Message } from '../../../src/core/message.ts'
+import type { Message } from '../../../src/core/messages/message.ts'
 import {
   whatsappCloud as rules,
   type WhatsAppCloudConfig,
 } from '../../../src/core/providers/whatsapp-cloud.ts'
-import { parseNetwork } from '../../../src/core/public-address.ts'
+import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import type { Emulator } from '../../../src/dev/emulators/emulator.ts'
 import {
   graphError,

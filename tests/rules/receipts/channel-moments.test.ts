@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { ChannelMoment } from '../../../db/awaited-receipts.ts'
-import { createLogger } from '../../../src/platform/logger.ts'
-import { channelMoments } from '../../../src/receipts/channel-moments.ts'
+import type { ChannelMoment } from '../../../db/receipts/awaited-receipts.ts'
+import { createLogger } from '../../../src/platform/log/logger.ts'
+import { channelMoments } from '../../../src/sends/channel-moments.ts'
 import { eventually } from '../../support/wait.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 14, 0, second))

@@ -1,8 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ProviderRules } from '../../../src/core/provider.ts'
+import type { ProviderRules } from '../../../src/core/channels/provider.ts'
 import { type ProviderName, providerRules } from '../../../src/core/providers/index.ts'
-import type { ReadReceipts, ReceiptKind, ReceiptRequest, ReceiptRules } from '../../../src/core/receipt.ts'
+import type {
+  ReadReceipts,
+  ReceiptKind,
+  ReceiptRequest,
+  ReceiptRules,
+} from '../../../src/core/receipts/receipt.ts'
 
 /** What a provider's test brings to the suite. */
 export interface ReceiptHarness {

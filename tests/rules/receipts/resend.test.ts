@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { resend } from '../../../src/core/providers/resend.ts'
 import { resendReceipts } from '../../../src/core/providers/resend-receipts.ts'
-import type { ReadReceipts, ReceiptRequest } from '../../../src/core/receipt.ts'
+import type { ReadReceipts, ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
 import { eventReport } from '../../../src/dev/emulators/resend-reports.ts'
 import { aRequestId, contactMail, describeReceipts } from './contract.ts'
 

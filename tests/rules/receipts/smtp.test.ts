@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { smtpReceipts } from '../../../src/core/providers/smtp-receipts.ts'
-import type { ReceiptRequest } from '../../../src/core/receipt.ts'
+import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
 import { deliveryReport } from '../../../src/dev/emulators/smtp-reports.ts'
 import { cpuMsOf } from '../../support/cpu-time.ts'
 import { aRequestId, contactMail, describeReceipts } from './contract.ts'

@@ -5,7 +5,7 @@ import {
   twilioMeaning,
   twilioReceipts,
 } from '../../../src/core/providers/twilio-receipts.ts'
-import type { ReceiptRequest } from '../../../src/core/receipt.ts'
+import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
 import { statusCallback } from '../../../src/dev/emulators/twilio-reports.ts'
 import { cpuMsOf } from '../../support/cpu-time.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'

@@ -2,7 +2,7 @@ import { webcrypto } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { vonage } from '../../../src/core/providers/vonage.ts'
 import { vonageMeaning, vonageReceipts } from '../../../src/core/providers/vonage-receipts.ts'
-import type { ReceiptRequest } from '../../../src/core/receipt.ts'
+import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
 import { statusReport } from '../../../src/dev/emulators/vonage-reports.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
 

@@ -1,7 +1,7 @@
 import { webcrypto } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { whatsAppReceipts } from '../../../src/core/providers/whatsapp-cloud-receipts.ts'
-import type { ReceiptRequest } from '../../../src/core/receipt.ts'
+import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
 import { statusReport } from '../../../src/dev/emulators/whatsapp-reports.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
 

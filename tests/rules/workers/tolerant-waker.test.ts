@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createLogger } from '../../../src/platform/logger.ts'
+import { createLogger } from '../../../src/platform/log/logger.ts'
 import { tolerantWaker } from '../../../src/queue/wake-sends.ts'
 
 const wakeUps = [{ requestId: '01a2008f-5644-7058-8112-8a94d49971f5', overflowOf: null }]

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { messageTypes } from '../../../src/core/message.ts'
+import { messageTypes } from '../../../src/core/messages/message.ts'
 import { providerNames } from '../../../src/core/providers/index.ts'
 import { bodySchemas, type Endpoint } from './good-bodies.ts'
 import type { Exchange } from './laws.ts'

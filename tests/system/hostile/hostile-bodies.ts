@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { maxDepth, maxFields } from '../../../src/core/json-limits.ts'
+import { maxDepth, maxFields } from '../../../src/core/requests/json-limits.ts'
 import { oddEnds, valueMark } from './good-bodies.ts'
 import { maxBodyBytes } from './world.ts'
 

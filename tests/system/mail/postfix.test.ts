@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Message } from '../../../src/core/message.ts'
+import type { Message } from '../../../src/core/messages/message.ts'
 import { smtp as rules, type SmtpConfig } from '../../../src/core/providers/smtp.ts'
 import { parseMail } from '../../../src/dev/emulators/mail-part.ts'
 import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'

@@ -10,10 +10,10 @@ import { validate } from 'dockerfile-utils'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { isInNetworks } from '../../../src/core/public-address.ts'
+import { isInNetworks } from '../../../src/core/requests/public-address.ts'
 import { programs } from '../../../src/dev/bundle.ts'
-import { stopWithinMs } from '../../../src/platform/process.ts'
-import { readAdminSettings, readSettings } from '../../../src/platform/settings.ts'
+import { stopWithinMs } from '../../../src/platform/process/process.ts'
+import { readAdminSettings, readSettings } from '../../../src/platform/settings/settings.ts'
 import { testSecrets } from '../../support/service.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -63,7 +63,7 @@ const namesOfTheStores = ['POSTGRES_PASSWORD', 'POSTGRES_PORT', 'REDIS_PASSWORD'
 /** A setting of the admin process that another process has under the same name. */
 const namesOfTheAdmin = ['ADMIN_TRUST_PROXY']
 
-const settingNames = [...read('src/platform/settings.ts').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(
+const settingNames = [...read('src/platform/settings/settings.ts').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(
   ([, name = '']) => name,
 )
 
@@ -523,7 +523,11 @@ describe('.dockerignore', () => {
       .flatMap((each) => each.getArguments().slice(0, -1))
       .map((argument) => argument.getValue())
     expect(sources).toContain('src')
-    for (const source of [...sources, 'db/migrations/meta/_journal.json', 'src/platform/settings.ts']) {
+    for (const source of [
+      ...sources,
+      'db/migrations/meta/_journal.json',
+      'src/platform/settings/settings.ts',
+    ]) {
       expect(existsSync(join(root, source)), source).toBe(true)
       expect(isKeptOut(source), source).toBe(false)
     }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { revokeApiKey } from '../../../db/accounts/api-keys.ts'
-import { connectDatabase, type Database } from '../../../db/client.ts'
+import { connectDatabase, type Database } from '../../../db/connection/client.ts'
 import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
 import { type ServiceProcess, startService } from '../../../src/dev/service-process.ts'
 import { type Account, buildAccount, buildKey, type Registry, textBody } from '../../support/builders.ts'

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { hostname } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Timeline } from '../../../src/core/timeline.ts'
+import type { Timeline } from '../../../src/core/sends/timeline.ts'
 import {
   type Account,
   accept,

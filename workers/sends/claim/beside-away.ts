@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type DueSend, findDueSends } from '../../../db/delivery/due-sends.ts'
 import { type GrantedPermits, type GrantTimes, grantPermits } from '../../../db/delivery/permits.ts'
-import { ofSend } from '../../../src/platform/redis-shard.ts'
+import { ofSend } from '../../../src/platform/redis/shard.ts'
 import { isAway, restoreOnShards, type Shard } from '../../../src/queue/shard.ts'
 import type { Needs } from '../../../src/runtime.ts'
 

@@ -1,8 +1,8 @@
 import type { Refusal } from '../../../db/delivery/refusals.ts'
 import { failSuppressed, type Suppressed } from '../../../db/suppression/fail-suppressed.ts'
-import { type FallbackSettings, faller, noteFailure } from '../../../src/fallback/fall-back.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../../src/runtime.ts'
+import { type FallbackSettings, faller, noteFailure } from '../../../src/sends/fall-back.ts'
 
 /**
  * Fails those of the refused sends whose contact is suppressed. The reconciler wakes the endpoints.

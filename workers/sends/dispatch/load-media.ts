@@ -1,8 +1,8 @@
 import { readMedia } from '../../../db/delivery/media-content.ts'
-import { longestWaitForMemoryMs } from '../../../src/core/delivery-times.ts'
-import type { Reservation } from '../../../src/platform/memory-budget.ts'
+import { longestWaitForMemoryMs } from '../../../src/core/sends/delivery-times.ts'
+import type { Reservation } from '../../../src/platform/memory/memory-budget.ts'
+import { NotAcquired, Semaphore } from '../../../src/platform/memory/semaphore.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
-import { NotAcquired, Semaphore } from '../../../src/platform/semaphore.ts'
 import type { Needs } from '../../../src/runtime.ts'
 
 export const maxReads = 4

@@ -1,7 +1,7 @@
-import { longestWaitForMemoryMs } from '../../../src/core/delivery-times.ts'
-import { maxMediaBytes } from '../../../src/core/message-body.ts'
-import { MemoryBudget, type Reservation } from '../../../src/platform/memory-budget.ts'
-import { NotAcquired } from '../../../src/platform/semaphore.ts'
+import { maxMediaBytes } from '../../../src/core/messages/message-body.ts'
+import { longestWaitForMemoryMs } from '../../../src/core/sends/delivery-times.ts'
+import { MemoryBudget, type Reservation } from '../../../src/platform/memory/memory-budget.ts'
+import { NotAcquired } from '../../../src/platform/memory/semaphore.ts'
 
 /** Content of media, from before it is loaded until its call has ended. Beyond it, sends wait with nothing loaded. */
 export const mediaBytesInFlight = 8 * maxMediaBytes

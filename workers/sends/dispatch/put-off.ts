@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { firstPutOffMs, longestPutOffMs } from '../../../src/core/delivery-times.ts'
-import type { AttemptOutcome } from '../../../src/core/outcome.ts'
+import { firstPutOffMs, longestPutOffMs } from '../../../src/core/sends/delivery-times.ts'
+import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 
 const watchedSends = 10_000
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { decodeDigits } from '../../../core/base64.ts'
-import { maxMediaBytes } from '../../../core/message-body.ts'
-import type { SendRequest } from '../../../core/send-request.ts'
+import { maxMediaBytes } from '../../../core/messages/message-body.ts'
+import { decodeDigits } from '../../../core/requests/base64.ts'
+import type { SendRequest } from '../../../core/sends/send-request.ts'
 import type { BodyForm, bodyParser, Parsed } from '../parse-body.ts'
 
 const quote = 0x22

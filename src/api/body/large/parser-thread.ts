@@ -1,5 +1,5 @@
-import { parseNetwork } from '../../../core/public-address.ts'
-import { serve } from '../../../platform/thread.ts'
+import { parseNetwork } from '../../../core/requests/public-address.ts'
+import { serve } from '../../../platform/memory/thread.ts'
 import { type BodyForm, bodyParser, type Parsed } from '../parse-body.ts'
 import { joiner } from '../pieces.ts'
 import { parseLarge } from './parse-large-body.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { inputSchema, type JsonSchema } from '../../../../src/api/openapi/json-schema.ts'
-import { sendRequestSchemas } from '../../../../src/core/send-request.ts'
+import { sendRequestSchemas } from '../../../../src/core/sends/send-request.ts'
 
 const page = readFileSync('docs/reference/api.md', 'utf8')
 

@@ -1,5 +1,5 @@
-import { deliveryStates } from '../../../../src/core/receipt.ts'
-import { sendStatuses } from '../../../../src/core/timeline.ts'
+import { deliveryStates } from '../../../../src/core/receipts/receipt.ts'
+import { sendStatuses } from '../../../../src/core/sends/timeline.ts'
 import * as overflowLimit from '../../../../workers/queue/overflow-limit.ts'
 import { keptShare, maxOrdinaryWork } from '../../../../workers/queue/slots.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'

@@ -1,7 +1,8 @@
 import { quotaPerAccount, quotaPerChannel } from '../../../../db/admission/quota.ts'
-import { givesUpAfterMs } from '../../../../db/client.ts'
+import { givesUpAfterMs } from '../../../../db/connection/client.ts'
 import { leeway, permitsDuringSlowStart } from '../../../../db/delivery/permits.ts'
 import { replaysPerSecond } from '../../../../db/sends/replays.ts'
+import { maxMediaBytes } from '../../../../src/core/messages/message-body.ts'
 import {
   breakerFirstSeconds,
   breakerLongestSeconds,
@@ -14,8 +15,7 @@ import {
   probeMarginSeconds,
   slowStartAfterSeconds,
   waitInSlotMs,
-} from '../../../../src/core/delivery-times.ts'
-import { maxMediaBytes } from '../../../../src/core/message-body.ts'
+} from '../../../../src/core/sends/delivery-times.ts'
 import { largestPriority } from '../../../../src/queue/fair-order.ts'
 import { failuresToOpen } from '../../../../workers/providers/failure-streaks.ts'
 import { slowestBytesPerSecond } from '../../../../workers/providers/time-limit.ts'

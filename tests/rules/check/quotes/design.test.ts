@@ -1,5 +1,5 @@
-import { callbackJobSchema } from '../../../../src/core/callback-job.ts'
-import { sendJobSchema } from '../../../../src/core/send-job.ts'
+import { callbackJobSchema } from '../../../../src/core/callbacks/callback-job.ts'
+import { sendJobSchema } from '../../../../src/core/sends/send-job.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { figures, seconds } from './quote.ts'
 

@@ -1,6 +1,6 @@
-import { balancers } from '../../../../src/api/listen.ts'
-import { answerWithinMs } from '../../../../src/platform/database-health.ts'
-import { stopWithinMs } from '../../../../src/platform/process.ts'
+import { balancers } from '../../../../src/api/http/listen.ts'
+import { answerWithinMs } from '../../../../src/platform/health/database-health.ts'
+import { stopWithinMs } from '../../../../src/platform/process/process.ts'
 import { defaultStalledAfterSeconds } from '../../../../workers/queue/wake-up-flow.ts'
 import { figures, seconds } from './quote.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { limitOfKey } from '../../../../src/api/key-limit.ts'
-import { readSettings } from '../../../../src/platform/settings.ts'
+import { limitOfKey } from '../../../../src/api/keys/key-limit.ts'
+import { readSettings } from '../../../../src/platform/settings/settings.ts'
 
 /** The defaults of the settings that the docs quote. */
 export const settings = readSettings([

@@ -1,6 +1,6 @@
 import { quotaPerAccount, quotaPerChannel } from '../../../../db/admission/quota.ts'
-import { otherWorkerDelayMs } from '../../../../src/core/delivery-times.ts'
-import { maxLosses } from '../../../../src/core/outcome.ts'
+import { otherWorkerDelayMs } from '../../../../src/core/sends/delivery-times.ts'
+import { maxLosses } from '../../../../src/core/sends/outcome.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { figures, retryDelays, seconds, settings, totalRetryDelay, word } from './quote.ts'
 

@@ -1,4 +1,4 @@
-import { noPermitsForMs } from '../../../../src/core/delivery-times.ts'
+import { noPermitsForMs } from '../../../../src/core/sends/delivery-times.ts'
 import { callsAtATime } from '../../../../workers/call-back.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { figures, seconds } from './quote.ts'

@@ -1,9 +1,0 @@
-import { noSuppressionKey, suppressionKey } from '../core/suppression.ts'
-import type { AdminSettings } from '../platform/settings.ts'
-
-/**
- * The key of the hashes of erased contacts. Without the pepper, it is one that finds no erased entry: then such an entry isn't shown for
- * its contact, and goes on to hold.
- */
-export const suppressionKeyOf = ({ API_KEY_PEPPER }: Pick<AdminSettings, 'API_KEY_PEPPER'>): Buffer =>
-  API_KEY_PEPPER === undefined ? noSuppressionKey : suppressionKey(API_KEY_PEPPER)

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { optional, string } from '../requests/fields.ts'
+import { parsePastMoment, pastMomentWanted } from '../requests/past-moment.ts'
+import type { Network } from '../requests/public-address.ts'
+import { parsedText } from '../requests/query.ts'
+import { maxEndpointsOfAccount, sendChangeTypes } from './callback.ts'
+import { endpointUrlIssue, notPublic } from './endpoint-url.ts'
+
+/* What a client or an operator may ask of endpoints: the API and the CLI check it alike, with the same words. */
+
+const events = z
+  .array(z.enum(sendChangeTypes))
+  .min(1, 'name one at least; null is for all')
+  .transform((types) => [...new Set(types)])
+  .nullable()
+
+/** The bodies of `POST` and `PATCH /v1/endpoints`, and the options of `endpoint create` and `update`. */
+export function endpointSchemas(allowedPrivateNetworks: readonly Network[]) {
+  const url = string.superRefine((text, context) => {
+    const issue = endpointUrlIssue(text, allowedPrivateNetworks)
+    if (!issue) return
+    const reason = issue.endsWith(notPublic) ? notPublic : issue
+    context.addIssue({ code: 'custom', message: issue, params: { reason } })
+  })
+  return {
+    create: z.strictObject({ url, events: events.default(null) }),
+    update: z
+      .strictObject({ url: optional(url), events: events.optional() })
+      .refine(
+        (fields) => fields.url !== undefined || fields.events !== undefined,
+        'give url or events, or both',
+      ),
+  }
+}
+
+const overlap = { byDefault: 86_400, max: 7 * 86_400 }
+const overlapWanted = `has to be a whole number of seconds from 0 to ${overlap.max}, which are 7 days`
+
+export const rotationSchema = z.strictObject({
+  /** How long the former secret signs besides. */
+  overlapSeconds: z
+    .int(overlapWanted)
+    .min(0, overlapWanted)
+    .max(overlap.max, overlapWanted)
+    .nullish()
+    .transform((seconds) => seconds ?? overlap.byDefault),
+})
+
+export const resendSchema = z.strictObject({
+  since: parsedText(parsePastMoment, `has to be ${pastMomentWanted}`),
+  only: optional(z.enum(['given-up'])),
+})
+
+/** The body of a request that takes none. */
+export const noFields = z.strictObject({})
+
+export const disabledByClient = 'by its account'
+
+/** @param why in the operator's words. */
+export const disabledByOperator = (why?: string) =>
+  why === undefined ? 'by an operator' : `by an operator: ${why}`
+
+export const tooManyEndpoints = `The account has ${maxEndpointsOfAccount} endpoints, which is the most: delete one first`
+
+export const endpointDisabled = (reason: string | null) =>
+  `The endpoint is disabled (${reason}): enable it first`
+
+export const notCalledYet = 'No worker has called the endpoint yet'

@@ -1,0 +1,71 @@
+import type { z } from 'zod'
+import type { ContactType } from '../contacts/contact.ts'
+import type { MediaType, MessageType, TemplateVariable } from '../messages/message.ts'
+import type { ReceiptRules } from '../receipts/receipt.ts'
+import type { Failure, OnUncertain, ProviderAnswer } from '../sends/outcome.ts'
+import type { SuppressingCodes } from '../suppression/suppression.ts'
+
+/** The rules for a provider's templates, registered or not. */
+export interface TemplateRules {
+  /** Schema of the definition given to `template set`; strict. */
+  definition: z.ZodType
+  /** The keys of the variables that a send has to give, no more and no less. */
+  variablesOf(definition: object): string[]
+  /** Why an unregistered template can't be sent by its name; undefined if it can. */
+  unregisteredIssue?(name: string): string | undefined
+  /** Why an unregistered template can't have a variable of this key; undefined if it can. */
+  unregisteredKeyIssue?(key: string): string | undefined
+  /** Why a variable can't have this value; undefined if it can. Without a definition, the template is unregistered. */
+  valueIssue?(variable: TemplateVariable, definition: object | undefined): string | undefined
+}
+
+/** A provider's limits for one media type. */
+export interface MediaLimits {
+  /** Accepted types, without parameters, in lower case. Default: any. */
+  mimetypes?: readonly string[]
+  /** Accepted types of content sent as base64, if they are fewer. */
+  base64Mimetypes?: readonly string[]
+  /** Limit of content sent as base64. Default: the API's own. */
+  maxBytes?: number
+  /** Whether a caption is possible. */
+  hasCaption: boolean
+  /** Why this filename can't be sent, such as because the provider would drop it; undefined if it can. */
+  filenameIssue?(filename: string): string | undefined
+}
+
+/** The rules that may be narrower, or wider, for a channel than for its provider in general. */
+export type ChannelLimits = Partial<Pick<ProviderRules, 'messageTypes' | 'maxTextCharacters' | 'media'>>
+
+/**
+ * A provider's rules that can be checked without calling it: when a channel is created, and when a send is accepted. The code
+ * that sends is in workers/providers/, in a file of the same name.
+ */
+export interface ProviderRules {
+  contactTypes: readonly ContactType[]
+  messageTypes: readonly MessageType[]
+  maxTextCharacters: number
+  /** Default: only the API's own limits. */
+  media?: Record<MediaType, MediaLimits>
+  /** The limits of a channel with this config, where they differ from the provider's: for example by the way in which it sends. */
+  limitsOf?(config: unknown): ChannelLimits
+  /**
+   * The provider fetches base64 media from this service by a link, which needs `PUBLIC_BASE_URL`. It relies on the content type
+   * of that response, so the type has to be known.
+   */
+  fetchesMedia?: true
+  /** Whether a call that may or may not have gone through is repeated; a channel can override it. */
+  onUncertain: OnUncertain
+  template: TemplateRules
+  /** Delays in seconds before the second, third, … attempt, of a channel with this config; undefined: those of the settings. */
+  retryDelaysOf?(config: unknown): readonly number[] | undefined
+  /** The meaning of a failed answer, by its code or else its status: a clause for support staff. */
+  meaningOf(answer: ProviderAnswer): string | undefined
+  /** What a call with this code ends as; undefined for a code that decides nothing alone. For people who look a code up. */
+  failureOf?(code: string): Failure | undefined
+  /** The codes of answers and receipts after which a contact is suppressed. */
+  suppressingCodes?: SuppressingCodes
+  /** How its receipts come by HTTP. Without it, a channel takes none. */
+  receipts?: ReceiptRules
+  /** Strict: an unknown field is an error. The output is sealed and stored. */
+  config: z.ZodType
+}

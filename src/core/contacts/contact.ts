@@ -1,0 +1,115 @@
+import { emailPattern, maxEmailLength, parseEmail } from './email.ts'
+import { parsePhone, parseStoredPhone, phoneIssue, phonePattern } from './phone.ts'
+
+/** A kind of contact. Code that needs more about the kinds has its own table with an entry for each of them. */
+interface ContactKind {
+  /** Its name with the article, for messages. */
+  called: string
+  /** Why `parse` doesn't take the value, without the value. */
+  issue(value: string): string
+  /** The normalised form, for the OpenAPI document. */
+  normalised: string
+  /** A value that is valid for no other kind. */
+  example: string
+  /** The normalised value; undefined if the value is invalid (docs/reference/api.md#contact). */
+  parse(value: string): string | undefined
+  /** `parse`, but for what may be stored: also values that only earlier releases took. */
+  parseStored(value: string): string | undefined
+  /** Whether somebody who gives this value means this kind, although it may be invalid. */
+  looksLike(value: string): boolean
+  /** `parse` as a pattern, for clients that check before sending. */
+  pattern: string
+  maxLength?: number
+  /**
+   * Whether a provider that can't reach it says so for its own channel or for all. A number may be unknown to SMS and known to WhatsApp;
+   * a mailbox is the same whoever sends to it.
+   */
+  bounceIsOf: 'channel' | 'account'
+  /** Masks a normalised value: enough is left to recognise a known contact, but not to reach it. */
+  mask(value: string): string
+}
+
+export const contactKinds = {
+  phone: {
+    called: 'a phone number',
+    issue: phoneIssue,
+    normalised: '`+digits`',
+    example: '+4915112345678',
+    parse: parsePhone,
+    parseStored: parseStoredPhone,
+    looksLike: (value) => parsePhone(value) !== undefined,
+    pattern: phonePattern,
+    bounceIsOf: 'channel',
+    // `+15*******01`
+    mask: (value) => value.slice(0, 3) + '*'.repeat(Math.max(value.length - 5, 0)) + value.slice(-2),
+  },
+  email: {
+    called: 'an e-mail address',
+    issue: () => 'has to be an e-mail address',
+    normalised: 'an address with its domain in lower case',
+    example: 'ann@example.com',
+    parse: parseEmail,
+    parseStored: parseEmail,
+    looksLike: (value) => value.includes('@'),
+    pattern: emailPattern,
+    maxLength: maxEmailLength,
+    bounceIsOf: 'account',
+    // `a***@example.com`
+    mask: (value) => `${value.slice(0, 1)}***${value.slice(value.lastIndexOf('@'))}`,
+  },
+} satisfies Record<string, ContactKind>
+
+export type ContactType = keyof typeof contactKinds
+export const contactTypes = Object.keys(contactKinds) as ContactType[]
+/** The kind of a contact without a type. */
+export const defaultContactType = 'phone' satisfies ContactType
+
+export interface Contact {
+  type: ContactType
+  /** Normalised. */
+  value: string
+  name?: string | undefined
+}
+
+/**
+ * A normalised value as values are compared: `Ann@example.com` and `ann@example.com` are one person. What is sent, shown and stored is
+ * as it was written. `folded` of db/delivery/contact-rule.ts is the same in SQL.
+ */
+export const foldContactValue = (value: string): string => value.toLowerCase()
+
+/** Replaces the value of an erased contact. No valid contact has this value. */
+export const erasedContactValue = 'erased'
+
+/** `a phone number or an e-mail address` */
+export const anyContact = contactTypes.map((type) => contactKinds[type].called).join(' or ')
+
+type GivenContact = Pick<Contact, 'type' | 'value'>
+
+const parseBy =
+  (parse: 'parse' | 'parseStored') =>
+  (text: string): GivenContact | undefined => {
+    for (const type of contactTypes) {
+      const value = contactKinds[type][parse](text)
+      if (value !== undefined) return { type, value }
+    }
+    return undefined
+  }
+
+/** Parses a contact of any kind, recognised by its value; undefined if it is invalid. */
+export const parseContact = parseBy('parse')
+
+/** `parseContact` for those who look for what is stored, which may be a number that only earlier releases took. */
+export const parseStoredContact = parseBy('parseStored')
+
+/** Why `parseContact` doesn't take the text, without the text. */
+export function contactIssue(text: string): string {
+  if (contactKinds.email.looksLike(text)) return contactKinds.email.issue()
+  return /[0-9]/.test(text) ? contactKinds.phone.issue(text) : `has to be ${anyContact}`
+}
+
+/** Masks a contact: enough is left to recognise a known contact, but not to reach it. */
+export function maskContact({ type, value }: Pick<Contact, 'type' | 'value'>): string {
+  if (value === erasedContactValue) return value
+  // A newer release may have stored a type that is unknown here.
+  return Object.hasOwn(contactKinds, type) ? contactKinds[type].mask(value) : '…'
+}

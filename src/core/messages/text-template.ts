@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import type { TemplateRules } from '../channels/provider.ts'
+import { characters } from '../requests/fields.ts'
+import type { Message } from './message.ts'
+import { maxVariables, variableKey } from './message-body.ts'
+import { placeholdersOf, renderTemplate } from './template.ts'
+
+const variableKeys = z.array(variableKey).max(maxVariables)
+
+const definition = z.strictObject({
+  // A template whose variables no send can give must not be registered.
+  text: characters(1, 4096).refine((text) => variableKeys.safeParse(placeholdersOf(text)).success, {
+    error: `at most ${maxVariables} placeholders, each of 1 to 64 characters on one line`,
+  }),
+})
+
+/** Template rules of providers without templates of their own: a text with `{{key}}` placeholders. */
+export const textTemplate: TemplateRules = {
+  definition,
+  variablesOf: (given) => placeholdersOf(definition.parse(given).text),
+}
+
+/** Replaces the definition of a registered template by its text, with the variables filled in. Other messages are unchanged. */
+export function withTemplateText(message: Message) {
+  if (message.type !== 'template' || !message.template.definition) return message
+  const { name, variables, definition: given } = message.template
+  const { text } = definition.parse(given)
+  return { type: message.type, template: { name, variables, text: renderTemplate(text, variables) } }
+}

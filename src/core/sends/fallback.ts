@@ -1,0 +1,200 @@
+import type { ProviderRules } from '../channels/provider.ts'
+import type { Contact } from '../contacts/contact.ts'
+import type { Message } from '../messages/message.ts'
+import { templateIssues } from '../messages/template.ts'
+import { causeOfReason } from '../suppression/suppression.ts'
+import { lastAttempt, ownReasonOf } from './own-reasons.ts'
+import { sendIssue } from './send-issue.ts'
+import { isOfReceipt, type Timeline } from './timeline.ts'
+import type { TimelineEvent } from './timeline-events.ts'
+
+/*
+ * The rule of fallbacks (docs/how-to/fall-back.md): whether a send that has just ended goes on by another channel. It is decided by the
+ * send's timeline, in the transaction that ends it (db/delivery/fall-back.ts).
+ */
+
+/** On what a channel's sends may fall back: a failure, or the provider's report that the message was not delivered. */
+export const fallbackCauses = ['failed', 'undelivered'] as const
+export type FallbackCause = (typeof fallbackCauses)[number]
+
+export const defaultFallbackWithinSeconds = 3600
+
+/** How a channel's sends fall back. */
+export interface FallbackRule {
+  /** Null for all causes. */
+  on: readonly FallbackCause[] | null
+  /** From their accept; null for `defaultFallbackWithinSeconds`. */
+  withinSeconds: number | null
+}
+
+/** A channel's fallback as its account sees it, among its other fields: nothing if it has none. */
+export function shownFallback({
+  fallbackChannelId: channelId,
+  fallbackOn,
+  fallbackWithinSeconds,
+}: {
+  fallbackChannelId: string | null
+  fallbackOn: readonly FallbackCause[] | null
+  fallbackWithinSeconds: number | null
+}) {
+  if (channelId === null) return {}
+  const on = fallbackOn ?? fallbackCauses
+  const withinSeconds = fallbackWithinSeconds ?? defaultFallbackWithinSeconds
+  return { fallback: { channelId, on, withinSeconds } }
+}
+
+/** The channel that would send it. */
+export interface FallbackTarget {
+  channelId: string
+  name: string
+  isDeleted: boolean
+  expireAfterSeconds: number | null
+  /** Those of its provider, with the limits of its config. */
+  rules: ProviderRules
+  /** Its template of the send's name. */
+  template: object | null
+}
+
+/** A send that has ended, in the state in which it stays if it doesn't fall back. */
+export interface EndedSend {
+  timeline: Timeline
+  contact: Contact
+  message: Message
+  /** The channels that had it before the one that has it now. */
+  formerChannels: readonly string[]
+  expiresAt: Date | null
+  /** Whether its contact gets nothing by any channel of the account. */
+  isSuppressed: boolean
+  now: Date
+  /** Whether providers can reach this service, to fetch media from it. */
+  hasPublicUrl: boolean
+}
+
+/** Why a send stays where it ended, although its channel has a fallback for that. */
+export type StayResult =
+  | 'not_carried'
+  | 'too_late'
+  | 'in_doubt'
+  | 'suppressed'
+  | 'expired'
+  | 'deleted'
+  | 'looped'
+
+export type FallbackDecision =
+  /** The fallback isn't for this end. */
+  | { result: 'not_meant' }
+  | { result: StayResult; why: string }
+  | { result: 'fell_back'; message: Message; reason: string }
+
+export function decideFallback(
+  send: EndedSend,
+  rule: FallbackRule,
+  target: FallbackTarget,
+): FallbackDecision {
+  const { timeline } = send
+  const cause = causeOfEnd(timeline)
+  if (!cause || (rule.on && !rule.on.includes(cause))) return { result: 'not_meant' }
+  const stay = reasonToStay(send, rule, target, cause)
+  if (stay) return stay
+  const carried = carry(send, target)
+  if ('issue' in carried) return { result: 'not_carried', why: carried.issue }
+  return { result: 'fell_back', message: carried.message, reason: timeline.reason ?? 'not delivered' }
+}
+
+/** Whether a send ended so that a fallback may help: not by the fault of its message, nor because nobody wants it any more. */
+export function causeOfEnd({ status, delivery, reason, events }: Timeline): FallbackCause | undefined {
+  if (events.some(isUnwanted)) return undefined
+  if (status === 'sent')
+    return delivery === 'undelivered' && !sinceFallback(events).some(({ event }) => event === 'read')
+      ? 'undelivered'
+      : undefined
+  if (status !== 'failed') return undefined
+  const ending = events.findLast((event) => event.event !== 'failed' && !isOfReceipt(event))
+  if (ending?.event === 'attempt_finished') {
+    const { fault } = ending
+    return fault !== undefined && fault !== 'message' ? 'failed' : undefined
+  }
+  const isOfChannel =
+    causeOfReason(reason ?? '') !== undefined || ownReasonOf(reason ?? '') === 'providerAway'
+  return isOfChannel ? 'failed' : undefined
+}
+
+/** Nothing more is sent after a cancel, nor of what was erased. */
+const isUnwanted = ({ event, reason }: TimelineEvent): boolean =>
+  event === 'erased' || (event === 'uncertain' && ownReasonOf(String(reason)) === 'canceledInDoubt')
+
+function reasonToStay(
+  { timeline, formerChannels, expiresAt, isSuppressed, now }: EndedSend,
+  { withinSeconds }: FallbackRule,
+  { channelId, isDeleted, expireAfterSeconds }: FallbackTarget,
+  cause: FallbackCause,
+): { result: StayResult; why: string } | undefined {
+  const { acceptedAt, sendAt, events } = timeline
+  const since = Math.max(Date.parse(acceptedAt), Date.parse(sendAt ?? acceptedAt))
+  const isOver = (seconds: number | null) => seconds !== null && now.getTime() >= since + seconds * 1000
+  const within = withinSeconds ?? defaultFallbackWithinSeconds
+  if (isSuppressed) return { result: 'suppressed', why: 'the contact gets nothing by any channel' }
+  if (isDeleted) return { result: 'deleted', why: 'that channel was deleted' }
+  if (formerChannels.includes(channelId))
+    return { result: 'looped', why: 'it was sent by that channel before' }
+  if (formerChannels.length + 2 > maxChannelsOfChain)
+    return { result: 'looped', why: `it was sent by ${maxChannelsOfChain} channels before` }
+  if (isInDoubt(cause, events)) return { result: 'in_doubt', why: 'an earlier attempt may have got through' }
+  if (isOver(within)) return { result: 'too_late', why: `more than ${within} s have passed since its accept` }
+  if (isOver(expireAfterSeconds) || (expiresAt && expiresAt <= now))
+    return { result: 'expired', why: 'it has expired' }
+  return undefined
+}
+
+/**
+ * Whether the contact may have the message from an attempt on the present channel: one whose outcome is unknown, or came late. What
+ * was reported as undelivered is one message, which the contact doesn't have; of several, the others are in doubt.
+ */
+function isInDoubt(cause: FallbackCause, events: readonly TimelineEvent[]): boolean {
+  const inDoubt = new Set<unknown>()
+  for (const { event, attempt, outcome, late } of sinceFallback(events)) {
+    const isUnknown =
+      (event === 'attempt_lost' && outcome !== 'not_called') ||
+      (event === 'attempt_finished' && (outcome === 'uncertain' || outcome === 'sent' || late === true))
+    if (isUnknown) inDoubt.add(attempt)
+  }
+  return inDoubt.size > (cause === 'undelivered' ? 1 : 0)
+}
+
+/** The events on the channel that has the send now. */
+export function sinceFallback(events: readonly TimelineEvent[]): readonly TimelineEvent[] {
+  return events.slice(events.findLastIndex(({ event }) => event === 'fell_back') + 1)
+}
+
+/** The message as the channel sends it, by the rules of an accept; or why the channel can't. */
+function carry(
+  { contact, message, hasPublicUrl }: Pick<EndedSend, 'contact' | 'message' | 'hasPublicUrl'>,
+  { rules, template: definition }: Pick<FallbackTarget, 'rules' | 'template'>,
+): { message: Message } | { issue: string } {
+  const issue = sendIssue(rules, { contact, message, hasPublicUrl })
+  if (issue) return { issue }
+  if (message.type !== 'template') return { message }
+  if (!definition)
+    return { issue: 'message.template.name: no template of this name is registered with that channel' }
+  const { name, variables } = message.template
+  // Without their keys, which are text of the client.
+  if (templateIssues(rules.template, message.template, definition).length > 0)
+    return { issue: 'message.template.variables: not those of the template there' }
+  return { message: { type: 'template', template: { name, variables, definition } } }
+}
+
+/** Joins the reason of a send that stays with why its fallback didn't send it. */
+const notSentBy = '; not sent by its fallback '
+
+/** Whether it was decided before that the send stays: its outcome is recorded again after a lost answer. */
+export const hasStayed = ({ reason }: Pick<Timeline, 'reason'>): boolean =>
+  reason?.includes(notSentBy) ?? false
+
+/** The reason of a send that stays, with why its fallback didn't send it. `(the last attempt)` stays at its end. */
+export function reasonOfStaying(reason: string, target: Pick<FallbackTarget, 'name'>, why: string): string {
+  const isLast = reason.endsWith(lastAttempt)
+  const itself = (isLast ? reason.slice(0, -lastAttempt.length) : reason).trimEnd()
+  return [`${itself}${notSentBy}${target.name}: ${why}`, ...(isLast ? [lastAttempt] : [])].join(' ')
+}
+
+export const maxChannelsOfChain = 3

@@ -1,0 +1,168 @@
+import { z } from 'zod'
+import {
+  type Contact,
+  type ContactType,
+  contactKinds,
+  contactTypes,
+  defaultContactType,
+} from '../contacts/contact.ts'
+import type { Message } from '../messages/message.ts'
+import { contentOf, messageSchema } from '../messages/message-body.ts'
+import { besideOtherIssues, optional, singleLine, string } from '../requests/fields.ts'
+import type { Network } from '../requests/public-address.ts'
+import { parseMoment, sendAtWanted } from './send-at.ts'
+
+/** Limit of the messages of a batch. */
+export const maxMessages = 100
+
+/** A request for a send: validated and normalised, with decoded media. */
+export interface SendRequest {
+  /** Only if the channel is in the body. */
+  channelId?: string | undefined
+  contact: Contact
+  message: Message
+  mediaContent: Buffer | undefined
+  flowId: string | undefined
+  closeConversation: boolean
+  /** Not to be sent before this time. */
+  sendAt?: Date | undefined
+  /** The client's own id of the send. */
+  reference?: string | undefined
+}
+
+/** Fields that are accepted both next to the message and inside it (docs/reference/api.md#flow-and-conversation). */
+const association = {
+  flowId: optional(string.describe('A flow of the account that the send belongs to.')),
+  closeConversation: optional(
+    z
+      .boolean()
+      .describe(
+        "Whether the contact's open conversation is closed before the first attempt. Default: false.",
+      ),
+  ),
+}
+const associationNames = ['flowId', 'closeConversation'] as const
+const sameAs = (name: string) =>
+  `The same as the top-level \`${name}\`. If both are given, they have to be equal.`
+const associationInside = {
+  flowId: association.flowId.describe(sameAs('flowId')),
+  closeConversation: association.closeConversation.describe(sameAs('closeConversation')),
+}
+
+const contact = z
+  .strictObject({
+    value: string.describe(
+      'A phone number with its country code, of a length that numbers of that country have: spaces, dots, dashes, parentheses and direction marks are dropped, and so is a trunk zero, as in `+49 (0)151`, where the country drops it. `+` or `00` in front is optional, but better. Or, with the type `email`, an e-mail address.',
+    ),
+    type: optional(
+      z.enum(contactTypes).describe(`The kind of \`value\`. Default: \`${defaultContactType}\`.`),
+    ),
+    name: optional(singleLine(0, 256).describe('The name of the contact.')),
+  })
+  .superRefine(({ value, type = defaultContactType }, context) => {
+    const hasIssue = context.issues.some(({ path }) => path?.[0] === 'value' || path?.[0] === 'type')
+    if (hasIssue || contactKinds[type].parse(value) !== undefined) return
+    const message = [contactKinds[type].issue(value), ...otherKind(type, value)].join('; ')
+    context.addIssue({ code: 'custom', path: ['value'], message })
+  }, besideOtherIssues)
+  .transform(
+    ({ value, type = defaultContactType, name }): Contact => ({ type, value: normalised(type, value), name }),
+  )
+  .describe('The recipient of the message.')
+
+const channelId = string.describe('The channel that sends the message.')
+
+export const sendAt = z
+  .string()
+  .meta({
+    format: 'date-time',
+    description:
+      'When to send it: a time with an offset, as in RFC 3339. It is never sent earlier. At most 60 s ago, which means now. Default: now.',
+  })
+  .transform((text, context) => {
+    const moment = parseMoment(text)
+    if (moment) return moment
+    context.addIssue({ code: 'custom', message: sendAtWanted })
+    return z.NEVER
+  })
+
+export const reference = singleLine(1, 256).describe(
+  'An id of your own, such as that of an order. It is returned with the send, and found by `GET /v1/messages`. Any number of sends may have the same.',
+)
+
+/** The fields that the two bodies of a send have in common. */
+const bodyFields = (allowedPrivateNetworks: readonly Network[]) => ({
+  contact,
+  message: messageSchema(allowedPrivateNetworks, associationInside),
+  ...association,
+  sendAt: optional(sendAt),
+  reference: optional(reference),
+})
+
+type Body = z.output<z.ZodObject<ReturnType<typeof bodyFields>>>
+
+/**
+ * The schemas of the two bodies of a send (docs/reference/api.md#send), with the channel in the body, or in the path, which is
+ * their only difference; and of a batch (docs/reference/api.md#batch).
+ *
+ * @param allowedPrivateNetworks networks that a `mediaUrl` with an IP address may use although they aren't public.
+ */
+export function sendRequestSchemas(allowedPrivateNetworks: readonly Network[]) {
+  const fields = bodyFields(allowedPrivateNetworks)
+  const channelInBody = z
+    .strictObject({ channelId, ...fields })
+    .superRefine(sameInBothPlaces, besideOtherIssues)
+    .transform(toSendRequest)
+  return {
+    channelInBody,
+    channelInPath: z
+      .strictObject(fields)
+      .superRefine(sameInBothPlaces, besideOtherIssues)
+      .transform(toSendRequest),
+    /** Several bodies with the channel in each. They are counted before they are parsed, because a hostile list may be long. */
+    batch: z
+      .strictObject({
+        messages: z.array(z.unknown()).min(1, 'is empty').max(maxMessages).pipe(z.array(channelInBody)),
+      })
+      .transform(({ messages }) => messages),
+  }
+}
+
+interface Association {
+  flowId?: string | undefined
+  closeConversation?: boolean | undefined
+}
+
+function toSendRequest(body: Body & { channelId?: string }): SendRequest {
+  const { message: given, flowId, closeConversation, ...others } = body
+  const { message, mediaContent } = contentOf(given)
+  return {
+    message,
+    mediaContent,
+    flowId: flowId ?? given.flowId,
+    closeConversation: closeConversation ?? given.closeConversation ?? false,
+    ...others,
+  }
+}
+
+function sameInBothPlaces(body: Association & { message?: Association }, context: z.RefinementCtx): void {
+  for (const name of associationNames) {
+    const outside = body[name] ?? undefined
+    const inside = body.message?.[name] ?? undefined
+    if (outside !== undefined && inside !== undefined && outside !== inside) {
+      context.addIssue({ code: 'custom', path: [name], message: `differs from message.${name}` })
+    }
+  }
+}
+
+/** What to change if the value looks like one of another kind. */
+function otherKind(type: ContactType, value: string): string[] {
+  const other = contactTypes.find((kind) => kind !== type && contactKinds[kind].looksLike(value))
+  return other ? [`for ${contactKinds[other].called}, set contact.type to "${other}"`] : []
+}
+
+function normalised(type: ContactType, value: string): string {
+  const parsed = contactKinds[type].parse(value)
+  if (parsed === undefined) throw new Error('A contact without a value passed its schema')
+  return parsed
+}

@@ -1,0 +1,25 @@
+import type { Redis } from 'ioredis'
+import type { Logger } from '../log/logger.ts'
+import type { RedisBreaker } from './breaker.ts'
+import { shardOfKey, shardOfSend } from './shard-names.ts'
+
+/** A part of what the service keeps in Redis. A plain Redis has one, unless `QUEUE_SHARDS` says otherwise. */
+export interface RedisShard {
+  /** Its number, from 0, or `former-` and that: its label in metrics and log lines. */
+  name: string
+  /** Of all its keys. */
+  prefix: string
+  redis: Redis
+  /** Fails fast while the shard's Redis is down. A worker's first waits for it, for a limited time. */
+  throughBreaker: RedisBreaker
+  /** Names the shard in each line, if there are several. */
+  log: Logger
+}
+
+/** Of what there is once a shard: that of the send's shard. */
+export const ofSend = <Part>(parts: readonly Part[], requestId: string): Part =>
+  parts[shardOfSend(requestId, parts.length)] as Part
+
+/** Of what there is once a shard: that of the shard where the key is counted. */
+export const ofKey = <Part>(parts: readonly Part[], key: string): Part =>
+  parts[shardOfKey(key, parts.length)] as Part
