@@ -1,6 +1,7 @@
 import { findSend } from '../../../db/sends/sends.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { buildTimeline } from '../../core/sends/timeline.ts'
+import { withoutHosts } from '../../core/sends/worker-name.ts'
 import type { Needs } from '../../runtime.ts'
 import type { AccountSteps } from '../account/steps.ts'
 import { answerJson } from '../answer.ts'
@@ -19,6 +20,6 @@ export function getMessage({ db }: Needs<'db'>, { authenticate, limitReads }: Ac
       ? await deadline.spend(findSend(db, requestId, caller.accountId))
       : undefined
     if (!found) throw messageNotFound()
-    return answerJson(c, buildTimeline(found.send, found.events, 'whole'))
+    return answerJson(c, withoutHosts(buildTimeline(found.send, found.events, 'whole')))
   })
 }

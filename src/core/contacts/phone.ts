@@ -29,6 +29,10 @@ const float = /^[^.\uff0e]*[.\uff0e](?:0+|[0-9])[^.\uff0e0-9]*$/
 const national = new RegExp(
   `^(?:[^+0-9]*${open}${gap}[0-9]|${gap}[2-9][0-9]{2}[^+0-9]+[0-9]{3}[^+0-9]+[0-9]{4}${gap}$)`,
 )
+/** `0151 …`: a trunk zero, without a country code. */
+const trunkFirst = new RegExp(`^${gap}0${gap}[1-9]`)
+/** `617-5551212`: an area code, unless it is the code of a country with such short numbers. */
+const areaAndNumber = new RegExp(`^${gap}[2-9][0-9]{2}[^+0-9]+[0-9]{7}${gap}$`)
 
 const inFull = 'write the number with + and its country code, such as +4915112345678'
 
@@ -51,18 +55,21 @@ export function phoneIssue(value: string): string {
 /** Whether the number exists is for the provider to say: numbering plans change faster than libraries. */
 function readPhone(value: string): string | { issue: string } {
   if (stored.test(value) && isPossibleAsWritten(value.slice(1))) return value
-  if (value.length > maxPhoneLength || !isAllowed.test(value) || !form.test(value))
-    return { issue: formIssue }
+  if (value.length > maxPhoneLength || !isAllowed.test(value)) return { issue: formIssue }
+  if (!form.test(value)) return { issue: trunkFirst.test(value) ? `${formIssue}; ${inFull}` : formIssue }
   if (float.test(value))
-    return { issue: `ends like a number with decimals; write it as text, such as +4915112345678` }
+    return { issue: 'ends like a number with decimals; write it as text, such as +4915112345678' }
   const isInFull = hasPlus.test(value)
-  if (!isInFull && national.test(value)) return { issue: `has no country code; ${inFull}` }
   const digits = digitsOf(value)
+  if (!isInFull && isNational(value, digits)) return { issue: `has no country code; ${inFull}` }
   const number = withoutTrunk(digits, withoutTrunkZero(value, digits))
   const issue = planIssue(number)
   if (issue !== undefined) return { issue: isInFull ? issue : `${issue}; ${inFull}` }
   return stored.test(`+${number}`) ? `+${number}` : { issue: formIssue }
 }
+
+const isNational = (value: string, digits: string) =>
+  national.test(value) || (areaAndNumber.test(value) && countryCodeOf(digits)?.length !== 3)
 
 const formIssue = 'has to be a phone number (7 to 15 digits, with the country code)'
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { type ContactType, contactKinds } from '../contacts/contact.ts'
-import { contactInReason } from '../names-contact.ts'
+import { contactInReason } from '../contacts/names-contact.ts'
 import { singleLine } from '../requests/fields.ts'
 
 /** Why a contact gets nothing. All but `manual` come from what a provider answered or reported. */

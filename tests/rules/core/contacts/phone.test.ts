@@ -41,8 +41,6 @@ test.each([
   '123456',
   '+491234',
   '12345678901234567',
-  '0151123456',
-  '(0)151 12345678',
   '+0151123456',
   '+(0)49 151 12345678',
   '0000491511234',
@@ -73,6 +71,16 @@ test.each([
   expect(phoneIssue(value)).toBe(badForm)
 })
 
+test.each(['0151123456', '0151 12345678', '(0)151 12345678'])(
+  '%j is none, and the issue says to write the country code',
+  (value) => {
+    expect(parsePhone(value)).toBeUndefined()
+    expect(phoneIssue(value)).toBe(
+      `${badForm}; write the number with + and its country code, such as +4915112345678`,
+    )
+  },
+)
+
 test.each(['491512345678.0', '+491512345678.0', '00491512345678.00', '491512345678.5', '491512345678．0'])(
   '%j was taken for a number with decimals by a spreadsheet, and is none',
   (value) => {
@@ -81,13 +89,17 @@ test.each(['491512345678.0', '+491512345678.0', '00491512345678.00', '4915123456
   },
 )
 
-test.each(['(212) 555-1234', '212-555-1234', '(646) 555-0123', '646.555.0123', '(31) 98765-4321'])(
-  '%j is dialled within a country: the issue says to write the country code',
-  (value) => {
-    expect(parsePhone(value)).toBeUndefined()
-    expect(phoneIssue(value)).toMatch(/^has no country code; write the number with \+ and its country code/)
-  },
-)
+test.each([
+  '617-5551212',
+  '(212) 555-1234',
+  '212-555-1234',
+  '(646) 555-0123',
+  '646.555.0123',
+  '(31) 98765-4321',
+])('%j is dialled within a country: the issue says to write the country code', (value) => {
+  expect(parsePhone(value)).toBeUndefined()
+  expect(phoneIssue(value)).toMatch(/^has no country code; write the number with \+ and its country code/)
+})
 
 test.each([
   ['+999999999999', 'begins with a country code that no country has'],

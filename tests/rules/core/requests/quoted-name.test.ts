@@ -12,6 +12,7 @@ test.each([
   ['\u0085\u009b', '\\u0085\\u009b'],
   ['\u202egnp\u2066\u200f\u061c', '\\u202egnp\\u2066\\u200f\\u061c'],
   ['\u2028\u2029\u200b\ufeff', '\\u2028\\u2029\\u200b\\ufeff'],
+  ['\u{e0061}', '\\u{e0061}'],
   ['\ud800', '\ufffd'],
   [`${'a'.repeat(63)}😀`, `${'a'.repeat(63)}\ufffd`],
   ['x'.repeat(1000), 'x'.repeat(64)],
