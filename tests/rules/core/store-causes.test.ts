@@ -8,6 +8,7 @@ import { DeadlinePassed } from '../../../src/platform/deadline.ts'
 import { redisCause } from '../../../src/platform/redis/cause.ts'
 
 const coded = (code: string, message = '') => Object.assign(new Error(message), { code })
+const ofFile = Object.assign(coded('ENOENT'), { path: '/etc/ca.pem', syscall: 'open' })
 const answered = (code: string, message = 'refused') =>
   Object.assign(new pg.DatabaseError(message, 1, 'error'), { code })
 
@@ -59,7 +60,7 @@ test.each<[string, Error]>([
   expect(databaseCause(error)?.cause).toBe(name)
 })
 
-test.each([answered('42703'), answered('23505'), answered('22P02'), new TypeError('x is undefined')])(
+test.each([answered('42703'), answered('23505'), answered('22P02'), ofFile, new TypeError('x is undefined')])(
   'PostgreSQL is not at fault for %o',
   (error) => {
     expect(databaseCause(error)).toBeUndefined()
