@@ -492,7 +492,7 @@ test.each([
 
 test('a request with more headers than are allowed is a 400, and its connection is closed', async () => {
   const head = `POST ${pathOf()} HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(maxHeaders)}\r\n`
-  expectError(await rawBytes(service, head), 400)
+  expectError(await rawBytes(service, head), 400, 'The request has more than 100 headers: send fewer.')
 })
 
 test('a request with Expect: 100-continue is answered as one without', async () => {

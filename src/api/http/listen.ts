@@ -13,7 +13,7 @@ import { logEvent } from '../../platform/log/logger.ts'
 import type { Runtime } from '../../runtime.ts'
 import { jsonHeaders } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
-import { errorBody, notHttp } from '../errors.ts'
+import { ApiError, errorBody, notHttp } from '../errors.ts'
 import { timeouts } from './client-timeouts.ts'
 
 const checksPerTimeout = 10
@@ -72,8 +72,8 @@ export async function listen(
     const { headers, body } = unreadable(runtime)
     return new Response(body, { status: 400, headers })
   }
-  const refuse = (response: ServerResponse) => {
-    const { headers, body } = unreadable(runtime)
+  const refuse = (response: ServerResponse, why?: ApiError) => {
+    const { headers, body } = unreadable(runtime, why)
     response.writeHead(400, { ...headers, Connection: 'close' }).end(body)
   }
   // The host name stands in for the Host header, which a request by HTTP/1.0 may lack.
@@ -81,7 +81,8 @@ export async function listen(
   const server = createServer(
     options,
     oneByOne((request, response) => {
-      if (lacksHost(request) || hasTooManyHeaders(request)) refuse(response)
+      if (hasTooManyHeaders(request)) refuse(response, tooManyHeaders())
+      else if (lacksHost(request)) refuse(response)
       else void answer(request, response)
     }),
   )
@@ -101,6 +102,8 @@ export async function listen(
 function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
   return httpVersion !== '1.0' && !headers.host
 }
+
+const tooManyHeaders = () => new ApiError(400, `The request has more than ${maxHeaders} headers: send fewer.`)
 
 /** The names and the values. */
 const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage) => rawHeaders.length > 2 * maxHeaders
@@ -157,11 +160,11 @@ export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port
 }
 
-function unreadable({ log, metrics }: Answering) {
+function unreadable({ log, metrics }: Answering, { message } = notHttp()) {
   const requestId = uuidv7()
   metrics.requests.inc({ route: 'none', status: 400 })
   logEvent(log, requestId, 'rejected', { statusCode: 400 })
-  const body = JSON.stringify(errorBody(400, notHttp().message, requestId))
+  const body = JSON.stringify(errorBody(400, message, requestId))
   const length = String(Buffer.byteLength(body))
   const headers = { ...jsonHeaders, 'Content-Length': length, 'X-Request-Id': requestId }
   return { headers, body }
