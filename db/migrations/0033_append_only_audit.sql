@@ -2,15 +2,15 @@ CREATE INDEX IF NOT EXISTS "audit_of_contact" ON "audit" USING btree ((coalesce(
 -- By hand. What a role that may only add to the audit needs beyond that (ops/postgresql/audit-add-only.sql), with the rights of the role
 -- that migrates: to add the numbers of a change to its row of the last day, where none is, and to remove old rows. How many days they are
 -- kept, whatever is asked, is said by a function, because only its owner can replace it: a setting could be changed by any role.
-CREATE FUNCTION "finish_audit"(row_id uuid, result jsonb) RETURNS void LANGUAGE sql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION "finish_audit"(row_id uuid, result jsonb) RETURNS void LANGUAGE sql SECURITY DEFINER
   SET search_path = pg_catalog, pg_temp AS $$
   update public.audit set details = details || result
   where id = row_id and at > now() - interval '1 day'
     and not details ?| array(select key from jsonb_each(result))
     and not exists (select from jsonb_each(result) where jsonb_typeof(value) <> 'number')
 $$;--> statement-breakpoint
-CREATE FUNCTION "audit_kept_days"() RETURNS integer LANGUAGE sql STABLE AS 'select 1';--> statement-breakpoint
-CREATE FUNCTION "trim_audit"(kept interval, most integer) RETURNS integer LANGUAGE sql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION "audit_kept_days"() RETURNS integer LANGUAGE sql STABLE AS 'select 1';--> statement-breakpoint
+CREATE OR REPLACE FUNCTION "trim_audit"(kept interval, most integer) RETURNS integer LANGUAGE sql SECURITY DEFINER
   SET search_path = pg_catalog, pg_temp AS $$
   with old as materialized (
     select id from public.audit

@@ -349,7 +349,7 @@ test('without --as it is the user of the system; a name of several lines is refu
   const { channelId } = await done('channel', 'hold', await channel())
   expect((await rows())[0]).toMatchObject({ by: userInfo().username, target: channelId })
   const refused = await run('--as', 'ann\nbob', 'channel', 'resume', channelId)
-  expect(refused).toMatchObject({ status: 2, stdout: '' })
+  expect(refused).toMatchObject({ status: 64, stdout: '' })
   expect(refused.stderr).toContain('--as')
 })
 

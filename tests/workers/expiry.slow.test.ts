@@ -203,7 +203,7 @@ test.each(['0', '-1', '1.5', 'x'])('a waiting time of "%s" is refused', async (t
     '--expire-after',
     time,
   )
-  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect({ status, stdout }).toEqual({ status: 64, stdout: '' })
   expect(stderr.trim().split('\n')).toHaveLength(1)
   expect(stderr).toContain('--expire-after')
 })

@@ -321,7 +321,7 @@ test('a channel suppresses only after the causes that it is set to', async () =>
   await reported(account, 'undelivered', 'bounce')
   expect((await causesOf(account)).map(({ cause }) => cause)).toEqual(['complaint', 'bounce'])
   expect(await set('spam')).toMatchObject({
-    status: 2,
+    status: 64,
     stderr: expect.stringContaining('bounce,complaint,opt_out'),
   })
 })

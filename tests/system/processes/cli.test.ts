@@ -49,7 +49,7 @@ test("a person's password is read from stdin, and printed nowhere", async () => 
   const none = startCli('admin-user', 'set-password', '--name', 'ann')
   none.stdin.end()
   const issue = expect.stringMatching(/^The password is too short: use at least 12 characters.*\n$/)
-  expect(await none.ended).toEqual({ status: 2, stdout: '', stderr: issue })
+  expect(await none.ended).toEqual({ status: 64, stdout: '', stderr: issue })
 })
 
 test('the bin of package.json is a program of the build, and runs by itself', async () => {
