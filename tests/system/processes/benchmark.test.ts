@@ -10,7 +10,7 @@ import { buildPrograms } from '../../bench/program.ts'
 test('the programs that the benchmark builds know the version of the service, and its migrations', async () => {
   await buildPrograms()
   const built = (path: string) => new URL(`../../../dist/bench/${path}.js`, import.meta.url).href
-  const show = `await import('${built('db/migrations')}'); console.log((await import('${built('src/platform/version')}')).version)`
+  const show = `await import('${built('db/migrations')}'); console.log((await import('${built('src/platform/process/build')}')).build.version)`
   const { stdout } = await promisify(execFile)('node', ['--input-type=module', '--eval', show])
   expect(stdout.trim()).toBe(packageJson.version)
 })
