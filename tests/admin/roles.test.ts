@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { audit } from '../../db/schema.ts'
+import { apiKeys, audit } from '../../db/schema.ts'
 import { createAdminApp } from '../../src/admin/app.ts'
 import { factory } from '../../src/admin/context.ts'
 import { allow, refuseRoutesWithoutRole, routesOf } from '../../src/admin/people/allow.ts'
@@ -11,6 +11,7 @@ import { type Account, accept, buildAccount, textBody } from '../support/builder
 import { dumpDatabase, dumpRedis } from '../support/dumps.ts'
 import { ask, buildPerson, signIn } from '../support/people.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 
 let service: TestService
 let admin: TestAdmin
@@ -24,6 +25,10 @@ beforeAll(async () => {
   admin = await startTestAdmin(service)
   account = await buildAccount(service)
   requestId = await accept(service, account, textBody())
+  await eventually("the key's last use", async () => {
+    const keys = await service.runtime.db.select({ at: apiKeys.lastUsedAt }).from(apiKeys)
+    return keys.every(({ at }) => at !== null)
+  })
   await buildPerson(service, 'Ann', 'support')
   await buildPerson(service, 'Oz', 'operator')
   support = await signIn(admin, 'Ann')

@@ -92,6 +92,8 @@ async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => un
     queryTimeoutMs: 5000,
     onConnectionLost: () => {},
   })
+  // The service waits a second for a connection. The ledgers are read whatever the load of the machine is.
+  db.$client.options.connectionTimeoutMillis = 30_000
   stops.push(() => db.$client.end())
   const seed = options.former === undefined ? seedDemoAccount : await formerSeed(options.former)
   const { accountId, apiKey } = await seed(environment)

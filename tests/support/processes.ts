@@ -31,8 +31,8 @@ export async function startTestProcesses(settings: Record<string, string> = {}):
 
   const start = async (name: string, entry: string, readyEvent: string): Promise<ServiceProcess> => {
     const file = join(folder, `${name}.log`)
-    await writeFile(file, '')
     logFiles.push(file)
+    await writeFile(file, '')
     const onLine = (line: string) => appendFileSync(file, `${line}\n`)
     return await startService({ entry, readyEvent, environment, reaper, onLine })
   }
