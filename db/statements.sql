@@ -353,13 +353,13 @@ ended as (
              select from send_events e
              where e.request_id = s.request_id
                and (e.event = 'attempt_lost' and e.fields->>'outcome' is distinct from 'not_called'
-                    or e.event = 'attempt_finished' and e.fields->>'outcome' in ('uncertain', 'sent'))
+                    or e.event = 'attempt_finished' and e.fields->>'outcome' in ('sent', 'uncertain'))
                and not exists (
                  select from send_events later
-                 where later.request_id = e.request_id and later.id > e.id
+                 where later.request_id = e.request_id and (later.at, later.id) > (e.at, e.id)
                    and (later.event = 'attempt_finished'
                         and later.fields->>'attempt' = e.fields->>'attempt'
-                        and later.fields->>'outcome' not in ('uncertain', 'sent')
+                        and later.fields->>'outcome' not in ('sent', 'uncertain')
                         or later.event = 'settled' and later.fields->>'as' = 'failed'
                         or later.event = 'fell_back')))
               then 'uncertain' else 'canceled' end as status
@@ -3302,7 +3302,7 @@ found as (
          else $3::json end as record,
          case when not s.contact_value = 'erased' then $4 end as message_id,
          -- A canceled send stays canceled, so that no replay sends it.
-         case when failure = 'canceled after an attempt that may have got through' and $5 = 'failed' then failure
+         case when (s.failure = 'canceled after an attempt that may have got through') and $5 = 'failed' then failure
               when not s.contact_value = 'erased' then $6 end as reason,
          case when status <> 'queued' then
            case when not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
@@ -4307,7 +4307,7 @@ with
 chosen as materialized (
   select s.* from sends s
   where s.request_id = $1 and (s.status = any('{failed,uncertain}') and s.failure is not null
-     and s.failure <> 'canceled after an attempt that may have got through'
+     and not (s.failure = 'canceled after an attempt that may have got through')
      and (s.message->'media'->>'sizeBytes' is null
           or exists (select from media m where m.request_id = s.request_id))
      and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
@@ -4451,7 +4451,7 @@ page as materialized (
              s.attempt_record)->>'providerCode' = $10)
          and ($11::timestamptz is null or s.finished_at <= $11)) as is_in_set,
          case when not (s.status = any($3) and s.failure is not null
-            and s.failure <> 'canceled after an attempt that may have got through'
+            and not (s.failure = 'canceled after an attempt that may have got through')
             and (s.message->'media'->>'sizeBytes' is null
                  or exists (select from media m where m.request_id = s.request_id))
             and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
@@ -4532,7 +4532,7 @@ chosen as materialized (
           s.attempt_record)->>'providerCode' = $10)
       and ($11::timestamptz is null or s.finished_at <= $11))
     and case when not (s.status = any($3) and s.failure is not null
-         and s.failure <> 'canceled after an attempt that may have got through'
+         and not (s.failure = 'canceled after an attempt that may have got through')
          and (s.message->'media'->>'sizeBytes' is null
               or exists (select from media m where m.request_id = s.request_id))
          and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
@@ -4973,7 +4973,7 @@ found as materialized (
   select s.*, clock_timestamp() as settled_at,
          $2::text = 'failed' and (s.claimed_at is not null and s.attempt_record is null) as keeps_claim,
          case when $2::text <> 'failed' then null
-              when s.failure = 'canceled after an attempt that may have got through' then s.failure
+              when (s.failure = 'canceled after an attempt that may have got through') then s.failure
               else $4::text end as next_failure
   from sends s where s.request_id = $1 and s.status = 'uncertain'
   for no key update),
@@ -5424,7 +5424,7 @@ page as materialized (
              s.attempt_record)->>'providerCode' = $10)
          and ($11::timestamptz is null or s.finished_at <= $11)) as is_in_set,
          case when not (s.status = any($3) and s.failure is not null
-            and s.failure <> 'canceled after an attempt that may have got through'
+            and not (s.failure = 'canceled after an attempt that may have got through')
             and (s.message->'media'->>'sizeBytes' is null
                  or exists (select from media m where m.request_id = s.request_id))
             and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'

@@ -1,7 +1,7 @@
-import { ownReasons } from '../../src/core/sends/own-reasons.ts'
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../connection/client.ts'
+import { isCanceledInDoubt } from '../sends/doubt-rule.ts'
 import { attemptsToEvents, endOf } from '../sends/event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { isErased, redactedFields } from '../upkeep/erase.ts'
@@ -47,7 +47,7 @@ const lateStatement = prepared<SettledLate>(
              else ${given.record}::json end as record,
              case when not ${isErased} then ${given.messageId} end as message_id,
              -- A canceled send stays canceled, so that no replay sends it.
-             case when failure = '${ownReasons.canceledInDoubt}' and ${given.status} = 'failed' then failure
+             case when ${isCanceledInDoubt} and ${given.status} = 'failed' then failure
                   when not ${isErased} then ${given.reason} end as reason,
              case when status <> 'queued' then
                ${startInRow} end as started_at,

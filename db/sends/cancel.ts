@@ -6,6 +6,7 @@ import { type Database, inTransaction, type Transaction } from '../connection/cl
 import { claimIsLost } from '../delivery/attempt-in-row.ts'
 import { changeState, insertInState, theirEndpoints } from '../delivery/change-state.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
+import { mayHaveGotThrough } from './doubt-rule.ts'
 
 /** A send that a cancel has ended. */
 export interface CanceledSend {
@@ -33,22 +34,6 @@ const lockStatement = prepared<{ requestId: string; status: SendStatus }>(
     order by request_id
     for no key update`,
 )
-
-/** SQL that is true for a send `s` that the provider may have, like `mayHaveGotThrough` in src/core/explanation/condition.ts. */
-const mayHaveGotThrough = sqlText`
-  exists (
-    select from send_events e
-    where e.request_id = s.request_id
-      and (e.event = 'attempt_lost' and e.fields->>'outcome' is distinct from 'not_called'
-           or e.event = 'attempt_finished' and e.fields->>'outcome' in ('uncertain', 'sent'))
-      and not exists (
-        select from send_events later
-        where later.request_id = e.request_id and later.id > e.id
-          and (later.event = 'attempt_finished'
-               and later.fields->>'attempt' = e.fields->>'attempt'
-               and later.fields->>'outcome' not in ('uncertain', 'sent')
-               or later.event = 'settled' and later.fields->>'as' = 'failed'
-               or later.event = 'fell_back')))`
 
 /** A lost claim stays in the row, so that its late outcome can still decide the send's state. Its events are stored already. */
 const endStatement = prepared<CanceledSend>(

@@ -1,10 +1,10 @@
-import { ownReasons } from '../../src/core/sends/own-reasons.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
 import { addChecks } from '../claim-rule.ts'
 import type { Database, Transaction } from '../connection/client.ts'
 import { attemptInRow } from '../delivery/attempt-in-row.ts'
 import { changeState } from '../delivery/change-state.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
+import { isCanceledInDoubt } from './doubt-rule.ts'
 import { attemptsToEvents, endOf, eventOf } from './event-sql.ts'
 
 /** The states of sends that may be replayed. */
@@ -21,7 +21,7 @@ export const defaultReplayLimit = 1000
  */
 export const canBeReplayed = (statuses: string) => sqlText`
   (s.status = any(${statuses}) and s.failure is not null
-   and s.failure <> '${ownReasons.canceledInDoubt}'
+   and not ${isCanceledInDoubt}
    and (s.message->'media'->>'sizeBytes' is null
         or exists (select from media m where m.request_id = s.request_id))
    and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`

@@ -1,9 +1,10 @@
-import { ownReasons, settledAsFailed } from '../../src/core/sends/own-reasons.ts'
+import { settledAsFailed } from '../../src/core/sends/own-reasons.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
 import type { Database, Transaction } from '../connection/client.ts'
 import { attemptInRow, claimIsLost } from '../delivery/attempt-in-row.ts'
 import { changeState, theirEndpoints } from '../delivery/change-state.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
+import { isCanceledInDoubt } from './doubt-rule.ts'
 import { attemptsToEvents, endOf, eventOf } from './event-sql.ts'
 
 /** What a person found at the provider: it has the message, or it doesn't. */
@@ -41,7 +42,7 @@ const settleStatement = prepared<SettledSend>(
       select s.*, clock_timestamp() as settled_at,
              ${given.status}::text = 'failed' and ${claimIsLost} as keeps_claim,
              case when ${given.status}::text <> 'failed' then null
-                  when s.failure = '${ownReasons.canceledInDoubt}' then s.failure
+                  when ${isCanceledInDoubt} then s.failure
                   else ${given.failure}::text end as next_failure
       from sends s where s.request_id = ${given.requestId} and s.status = 'uncertain'
       for no key update),

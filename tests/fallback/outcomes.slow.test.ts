@@ -4,11 +4,13 @@ import { beforeEach, expect, test } from 'vitest'
 import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
+import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { sends } from '../../db/schema.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
+import { faller } from '../../src/sends/fall-back.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -22,6 +24,7 @@ import {
 import { type Account, accept, buildWebhookChannel, post, textBody } from '../support/builders.ts'
 import { buildChain, unreachable } from '../support/fallbacks.ts'
 import { loseWakeUp } from '../support/queue.ts'
+import { buildReceipt } from '../support/receipts.ts'
 import { countsSince } from '../support/scrape.ts'
 import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
 
@@ -151,6 +154,26 @@ test('a send that fails after a lost attempt, or by a late outcome, stays', asyn
   await loseAttempt(service, resent, 'lost too')
   await next(resent, unreachable)
   expect(await timelineOf(service, resent)).toMatchObject({ status: 'failed', sentThrough: null })
+})
+
+test('a refusal clears a lost attempt, however late it comes: when the next attempt fails, or is reported as undelivered, the send goes on', async () => {
+  const { account, channels } = await buildChain(service)
+  const [first = '', second] = channels
+  await updateChannel(db, first, { onUncertain: 'resend' })
+  const refusedLate = async () => {
+    const requestId = await accept(service, account, textBody())
+    await loseWakeUp(service, requestId)
+    await endAttempt(service, await loseAttempt(service, requestId, 'frozen'), unreachable)
+    return requestId
+  }
+  const failed = await refusedLate()
+  await next(failed, unreachable)
+  expect(await timelineOf(service, failed)).toMatchObject({ status: 'queued', sentThrough: second })
+  const undelivered = await refusedLate()
+  await next(undelivered, sent)
+  const row = buildReceipt(undelivered, first, 'undelivered', { providerMessageId: 'SM1' })
+  await recordReceipts(db, [{ ...row, fallsBackFrom: 'sandbox' }], faller(service.runtime))
+  expect(await timelineOf(service, undelivered)).toMatchObject({ status: 'queued', sentThrough: second })
 })
 
 test('later than --fallback-within after its accept, and on causes that are not chosen, it stays', async () => {

@@ -1,5 +1,5 @@
 import { dayMs } from '../durations.ts'
-import { sinceFallback } from '../sends/fallback.ts'
+import { isCanceledInDoubt, mayHaveGotThrough } from '../sends/doubt.ts'
 import type { Fault } from '../sends/outcome.ts'
 import { lastAttempt, ownReasonOf } from '../sends/own-reasons.ts'
 import { isOfReceipt, type Timeline } from '../sends/timeline.ts'
@@ -64,9 +64,7 @@ export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
       return failureOf(timeline, facts)
     case 'uncertain': {
       const reason = lastOf(events, 'uncertain')?.reason ?? ''
-      return ownReasonOf(reason) === 'canceledInDoubt'
-        ? { kind: 'canceled_in_doubt' }
-        : { kind: status, reason }
+      return isCanceledInDoubt(reason) ? { kind: 'canceled_in_doubt' } : { kind: status, reason }
     }
     case 'canceled':
       return { kind: 'canceled', at: finishedAt ?? acceptedAt }
@@ -111,10 +109,15 @@ function noteOf({ events }: Timeline, { channel }: SendFacts): string | null {
 function failureOf(timeline: Timeline, { channel }: SendFacts): Condition {
   const { events, acceptedAt, finishedAt } = timeline
   const reason = lastOf(events, 'failed')?.reason ?? ''
-  const ending = events.findLast((event) => event.event !== 'failed' && !isOfReceipt(event))
+  if (mayHaveGotThrough(events)) return { kind: 'failed_in_doubt', reason: reason.replace(lastAttempt, '') }
+  // An outcome of another attempt may have come after the end.
+  const untilEnd = events.slice(
+    0,
+    events.findLastIndex(({ event }) => event === 'failed'),
+  )
+  const ending = untilEnd.findLast((event) => !isOfReceipt(event))
   if (ending?.event === 'settled' && !wasCanceled({ status: 'failed', reason }))
     return { kind: 'settled_failed', reason: ending.reason ?? '' }
-  if (mayHaveGotThrough(events)) return { kind: 'failed_in_doubt', reason: reason.replace(lastAttempt, '') }
   const cause = causeOfReason(reason)
   if (cause) return { kind: 'suppressed', cause }
   switch (ownReasonOf(reason)) {
@@ -132,13 +135,13 @@ function failureOf(timeline: Timeline, { channel }: SendFacts): Condition {
     case 'canceledInDoubt':
       return { kind: 'canceled', at: finishedAt ?? acceptedAt }
     case undefined:
-      return failureOfAttempt(timeline, channel.provider, reason)
+      return failureOfAttempt(untilEnd, channel.provider, reason)
   }
 }
 
 /** It failed by its last attempt. */
 function failureOfAttempt(
-  { events }: Timeline,
+  events: readonly TimelineEvent[],
   provider: ChannelFacts['provider'],
   reason: string,
 ): Condition {
@@ -178,27 +181,11 @@ export function lastOf<Name extends TimelineEventName>(events: readonly Timeline
   return events.findLast((event): event is EventOf<Name> & TimelineEvent => event.event === name)
 }
 
-/**
- * Whether an attempt of a send that isn't sent may have got through: its outcome is unknown, or came too late. It fell back only
- * after all that had certainly failed.
- */
-export function mayHaveGotThrough(events: readonly TimelineEvent[]): boolean {
-  const inDoubt = new Set<unknown>()
-  for (const { event, attempt, outcome, as } of sinceFallback(events)) {
-    if (event === 'settled' && as === 'failed') inDoubt.clear()
-    if (event === 'attempt_lost' && outcome !== 'not_called') inDoubt.add(attempt)
-    if (event !== 'attempt_finished') continue
-    if (outcome === 'uncertain' || outcome === 'sent') inDoubt.add(attempt)
-    else inDoubt.delete(attempt)
-  }
-  return inDoubt.size > 0
-}
-
 type HowItEnded = Pick<Timeline, 'status' | 'reason'>
 
 /** Whether the send was canceled, so that it can't be sent again. */
 export const wasCanceled = ({ status, reason }: HowItEnded): boolean =>
-  status === 'canceled' || ownReasonOf(reason ?? '') === 'canceledInDoubt'
+  status === 'canceled' || isCanceledInDoubt(reason)
 
 /** Whether a send that has ended may be sent again, by its state. */
 export const mayBeReplayed = (ended: HowItEnded): boolean =>

@@ -4,7 +4,7 @@ import type { Explanation, ExplanationEntry, SendFacts, Tone } from './model.ts'
 import { summarize } from './summary.ts'
 import { waitBefore } from './waits.ts'
 
-export { mayBeReplayed, mayHaveGotThrough, wasCanceled } from './condition.ts'
+export { mayBeReplayed, wasCanceled } from './condition.ts'
 export type {
   Advice,
   Explanation,

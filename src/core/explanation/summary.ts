@@ -1,5 +1,6 @@
+import { mayHaveGotThrough } from '../sends/doubt.ts'
 import type { Timeline } from '../sends/timeline.ts'
-import { type Condition, conditionOf, isErased, lastOf, mayHaveGotThrough } from './condition.ts'
+import { type Condition, conditionOf, isErased, lastOf } from './condition.ts'
 import { type ConditionTexts, conditionTexts, type Details } from './condition-texts.ts'
 import { nameOf } from './event-sentences.ts'
 import type { Advice, Explanation, SendFacts } from './model.ts'

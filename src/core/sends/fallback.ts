@@ -3,6 +3,7 @@ import type { Contact } from '../contacts/contact.ts'
 import type { Message } from '../messages/message.ts'
 import { templateIssues } from '../messages/template.ts'
 import { causeOfReason } from '../suppression/suppression.ts'
+import { attemptsInDoubt, isCanceledInDoubt } from './doubt.ts'
 import { lastAttempt, ownReasonOf } from './own-reasons.ts'
 import { sendIssue } from './send-issue.ts'
 import { isOfReceipt, type Timeline } from './timeline.ts'
@@ -121,7 +122,7 @@ export function causeOfEnd({ status, delivery, reason, events }: Timeline): Fall
 
 /** Nothing more is sent after a cancel, nor of what was erased. */
 const isUnwanted = ({ event, reason }: TimelineEvent): boolean =>
-  event === 'erased' || (event === 'uncertain' && ownReasonOf(String(reason)) === 'canceledInDoubt')
+  event === 'erased' || (event === 'uncertain' && isCanceledInDoubt(String(reason)))
 
 function reasonToStay(
   { timeline, formerChannels, expiresAt, isSuppressed, now }: EndedSend,
@@ -139,26 +140,14 @@ function reasonToStay(
     return { result: 'looped', why: 'it was sent by that channel before' }
   if (formerChannels.length + 2 > maxChannelsOfChain)
     return { result: 'looped', why: `it was sent by ${maxChannelsOfChain} channels before` }
-  if (isInDoubt(cause, events)) return { result: 'in_doubt', why: 'an earlier attempt may have got through' }
+  // The receipt clears one attempt. From any other the contact may have the message.
+  const cleared = cause === 'undelivered' ? 1 : 0
+  if (attemptsInDoubt(events).size > cleared)
+    return { result: 'in_doubt', why: 'an earlier attempt may have got through' }
   if (isOver(within)) return { result: 'too_late', why: `more than ${within} s have passed since its accept` }
   if (isOver(expireAfterSeconds) || (expiresAt && expiresAt <= now))
     return { result: 'expired', why: 'it has expired' }
   return undefined
-}
-
-/**
- * Whether the contact may have the message from an attempt on the present channel: one whose outcome is unknown, or came late. What
- * was reported as undelivered is one message, which the contact doesn't have; of several, the others are in doubt.
- */
-function isInDoubt(cause: FallbackCause, events: readonly TimelineEvent[]): boolean {
-  const inDoubt = new Set<unknown>()
-  for (const { event, attempt, outcome, late } of sinceFallback(events)) {
-    const isUnknown =
-      (event === 'attempt_lost' && outcome !== 'not_called') ||
-      (event === 'attempt_finished' && (outcome === 'uncertain' || outcome === 'sent' || late === true))
-    if (isUnknown) inDoubt.add(attempt)
-  }
-  return inDoubt.size > (cause === 'undelivered' ? 1 : 0)
 }
 
 /** The events on the channel that has the send now. */

@@ -244,6 +244,21 @@ describe('the summary of a send that', () => {
       'Not delivered. The provider refused it: the contact has no valid phone number. 2 attempts were made, the last at 14:00:01 UTC.',
     ],
     [
+      'was refused at last, an earlier attempt having been refused even later',
+      {
+        send: failed('Twilio: x', {
+          attempt: 2,
+          attemptRecord: { ...refused, attempt: 2, providerCode: '21211' },
+        }),
+        events: [
+          ...resent,
+          stored('attempt_finished', 90, { ...refused, outcome: 'retry_later', late: true }),
+        ],
+      },
+      'bad',
+      'Not delivered. The provider refused it: the contact has no valid phone number. 2 attempts were made, the last at 14:00:01 UTC.',
+    ],
+    [
       'waits to be tried again, the last attempt being uncertain',
       { send: { attempt: 1 }, events: resent, facts: { now: at(3), nextAttemptAt: at(7) } },
       'waiting',

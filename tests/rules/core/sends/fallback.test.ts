@@ -100,6 +100,11 @@ const lost: StoredEvent = {
   at,
   fields: { attempt: 1, reason: 'its worker was lost' },
 }
+const refusedLate: StoredEvent = {
+  event: 'attempt_finished',
+  at,
+  fields: { ...fails('no such number'), late: true },
+}
 const failedSend = (events: StoredEvent[] = []) =>
   timelineOf(
     {
@@ -107,7 +112,7 @@ const failedSend = (events: StoredEvent[] = []) =>
       failure: 'no such number',
       attempt: 2,
       claimedAt: at,
-      attemptRecord: fails('no such number'),
+      attemptRecord: { ...fails('no such number'), attempt: 2 },
     },
     events,
   )
@@ -127,6 +132,7 @@ test.each<[string, string, Partial<EndedSend>, Partial<FallbackTarget>]>([
 
 test.each<[string, Partial<EndedSend>, Partial<FallbackTarget>]>([
   ['sent by another channel before', { formerChannels: ['c'] }, {}],
+  ['after a lost attempt that was refused late', { timeline: failedSend([lost, refusedLate]) }, {}],
   ['a moment before it is too late', { now: after(3599.5) }, {}],
   ['a moment before it expires', { expiresAt: after(1.5) }, { expireAfterSeconds: 2 }],
 ])('a send still falls back: %s', (_what, given, target) => {
