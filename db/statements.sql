@@ -465,18 +465,19 @@ select request_id as "requestId", status, case when written.endpoint_ids is not 
 select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "expireAfterSeconds",
        c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds", c.max_in_flight as "maxInFlight",
        c.expects_receipts as "expectsReceipts", c.receipt_at as "receiptAt", c.created_at as "createdAt",
-       c.shown_config as "shownConfig",
        array(select name from templates t where t.channel_id = c.id order by name limit 100) as templates,
        c.auto_suppress as "autoSuppress", c.fallback_channel_id as "fallbackChannelId",
        c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
        (select coalesce(json_agg(json_build_object('channelId', f.id, 'name', f.name) order by f.name), '[]')
         from channels f
         where f.account_id = c.account_id and f.fallback_channel_id = c.id and f.deleted_at is null) as "fallsBackHere",
-       (select json_build_object('channels', count(*), 'failing', count(o.breaker_open_until),
-                                 'since', min(coalesce(o.breaker_opened_at, o.breaker_open_until))
-                                            filter (where o.breaker_open_until is not null))
-        from channels o
-        where o.provider = c.provider and o.id <> c.id and o.deleted_at is null) as "ofProvider"
+       (select json_build_object(
+          'channels', count(*),
+          'failing', count(*) filter (where o.fails),
+          'otherFailing', count(*) filter (where o.fails and o.id <> c.id),
+          'since', min(coalesce(o.breaker_opened_at, o.breaker_open_until)) filter (where o.fails))
+        from (select o.*, o.held_at is null and o.breaker_open_until is not null as fails from channels o) o
+        where o.provider = c.provider and o.deleted_at is null) as "ofProvider"
 from channels c where c.id = $1;
 
 -- channel_states: Counts held channels, open circuit breakers and channels without receipts by provider, and names some, for metrics.
@@ -499,7 +500,8 @@ where c.deleted_at is null group by provider;
 -- channels_given: Reads channels for operators.
 select c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
   c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
-  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue"
+  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue",
+  c.shown_config as "shownConfig"
 from channels c join accounts a on a.id = c.account_id
 cross join lateral (
   select count(*)::int as waiting, min(next_attempt_at) as oldest
@@ -1359,15 +1361,17 @@ where e.disabled_at is not null or e.failing_since is not null
 order by e.disabled_at is null, since limit 10;
 
 -- failing_providers: Finds the providers of which several channels fail at once.
-select provider, count(*)::int as channels, count(breaker_open_until)::int as failing,
-       min(coalesce(breaker_opened_at, breaker_open_until)) as since
-from channels where deleted_at is null
-group by provider having count(breaker_open_until) > 1
+select provider, count(*)::int as channels, count(*) filter (where fails)::int as failing,
+       min(coalesce(breaker_opened_at, breaker_open_until)) filter (where fails) as since
+from (select c.*, c.held_at is null and c.breaker_open_until is not null as fails from channels c) c
+where deleted_at is null
+group by provider having count(*) filter (where fails) > 1
 order by failing desc;
 
 -- failures_of_all: Counts all sends that went wrong by reason and code.
 -- $1: the hours; $2: how many.
-select state, reason, code, sum(sends)::int as sends
+select state, reason, code, count(*) over (partition by state, code) = 1 as "isOnlyOfCode",
+       sum(sends)::int as sends
 from (
   select state, reason, code, sends
   from failure_counts
@@ -1387,7 +1391,8 @@ order by sum(sends) desc, state, reason, code limit $2;
 
 -- failures_of_some: Counts the sends of an account or a channel that went wrong by reason and code.
 -- $1: the hours; $2: account or channel; $3: its id; $4: how many.
-select state, reason, code, sum(sends)::int as sends
+select state, reason, code, count(*) over (partition by state, code) = 1 as "isOnlyOfCode",
+       sum(sends)::int as sends
 from (
   select state, reason, code, sends
   from failure_counts
@@ -2627,7 +2632,8 @@ from unnest($1::uuid[]) c (id) cross join lateral (
 -- After the place of $5: the rank, $6: the name, $7: the id; $8: how many.
 select page.rank, c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
   c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
-  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue"
+  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue",
+  c.shown_config as "shownConfig"
 from (
   select c.id, r.rank
   from channels c join accounts a on a.id = c.account_id

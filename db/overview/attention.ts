@@ -2,6 +2,7 @@ import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Database } from '../connection/client.ts'
 import { waitingChannels } from '../delivery/due-sends.ts'
 import { prepared, sqlText } from '../statement.ts'
+import { isFailing } from './channels.ts'
 
 /** So many of each are shown; all are counted. */
 const shown = 10
@@ -42,10 +43,11 @@ const providersStatement = prepared<FailingProvider>(
   'failing_providers',
   'Finds the providers of which several channels fail at once.',
   sqlText`
-    select provider, count(*)::int as channels, count(breaker_open_until)::int as failing,
-           min(coalesce(breaker_opened_at, breaker_open_until)) as since
-    from channels where deleted_at is null
-    group by provider having count(breaker_open_until) > 1
+    select provider, count(*)::int as channels, count(*) filter (where fails)::int as failing,
+           min(coalesce(breaker_opened_at, breaker_open_until)) filter (where fails) as since
+    from (select c.*, ${isFailing('c')} as fails from channels c) c
+    where deleted_at is null
+    group by provider having count(*) filter (where fails) > 1
     order by failing desc`,
 )
 

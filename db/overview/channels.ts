@@ -23,10 +23,15 @@ export interface ListedChannel {
   waiting: number
   /** When the first of them was due, or will be. */
   oldestDue: Date | null
+  shownConfig: ShownConfig | null
 }
 
 /** A page counts no more waiting sends of a channel. */
 export const countedWaiting = 1000
+
+/** SQL that is true for a channel that lists have as `failing`. */
+export const isFailing = (channel: string) =>
+  `${channel}.held_at is null and ${channel}.breaker_open_until is not null`
 
 /** 0 for channels whose sends don't go. Lists begin with them. */
 const rank = sqlText`
@@ -36,7 +41,8 @@ const rank = sqlText`
 const columns = sqlText`
   c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
   c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
-  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue"`
+  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue",
+  c.shown_config as "shownConfig"`
 
 /** SQL of what waits of a channel `c`, read from the index of waiting sends. */
 const backlog = sqlText`
@@ -185,7 +191,6 @@ export interface ChannelFacts {
   expectsReceipts: boolean
   receiptAt: Date | null
   createdAt: Date
-  shownConfig: ShownConfig | null
   templates: string[]
   /** Null for all. */
   autoSuppress: AutoCause[] | null
@@ -194,8 +199,8 @@ export interface ChannelFacts {
   fallbackWithinSeconds: number | null
   /** The channels whose sends go on by this one. */
   fallsBackHere: { channelId: string; name: string }[]
-  /** The other channels of its provider, of all accounts. */
-  ofProvider: { channels: number; failing: number; since: Date | null }
+  /** The channels of its provider, of all accounts, this one included: those that fail are not held. */
+  ofProvider: { channels: number; failing: number; otherFailing: number; since: Date | null }
 }
 
 const maxTemplates = 100
@@ -207,18 +212,19 @@ const factsStatement = prepared<ChannelFacts>(
     select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "expireAfterSeconds",
            c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds", c.max_in_flight as "maxInFlight",
            c.expects_receipts as "expectsReceipts", c.receipt_at as "receiptAt", c.created_at as "createdAt",
-           c.shown_config as "shownConfig",
            array(select name from templates t where t.channel_id = c.id order by name limit ${maxTemplates}) as templates,
            c.auto_suppress as "autoSuppress", c.fallback_channel_id as "fallbackChannelId",
            c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
            (select coalesce(json_agg(json_build_object('channelId', f.id, 'name', f.name) order by f.name), '[]')
             from channels f
             where f.account_id = c.account_id and f.fallback_channel_id = c.id and f.deleted_at is null) as "fallsBackHere",
-           (select json_build_object('channels', count(*), 'failing', count(o.breaker_open_until),
-                                     'since', min(coalesce(o.breaker_opened_at, o.breaker_open_until))
-                                                filter (where o.breaker_open_until is not null))
-            from channels o
-            where o.provider = c.provider and o.id <> c.id and o.deleted_at is null) as "ofProvider"
+           (select json_build_object(
+              'channels', count(*),
+              'failing', count(*) filter (where o.fails),
+              'otherFailing', count(*) filter (where o.fails and o.id <> c.id),
+              'since', min(coalesce(o.breaker_opened_at, o.breaker_open_until)) filter (where o.fails))
+            from (select o.*, ${isFailing('o')} as fails from channels o) o
+            where o.provider = c.provider and o.deleted_at is null) as "ofProvider"
     from channels c where c.id = $1`,
 )
 

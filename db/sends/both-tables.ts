@@ -15,6 +15,12 @@ export const providerCodeOfSend = sqlText`
     ${undelivered},
     s.attempt_record)->>'providerCode'`
 
+/** SQL of the code by which a row `s` of `sends` that went wrong is counted (`counted_as` in migration 0026). */
+export const countedCodeOfSend = sqlText`
+  left(
+    case when s.delivery = 'undelivered' then ${undelivered}->>'providerCode'
+         else coalesce(s.attempt_record->>'providerCode', s.attempt_record->>'providerStatus') end, 64)`
+
 /** SQL of the reason that the timeline of a row `s` of `sends` has. */
 export const reasonOfSend = sqlText`
   case when s.delivery = 'undelivered' then ${undelivered}->>'reason' else s.failure end`

@@ -3,7 +3,7 @@ import type { ListQuery } from '../../src/core/requests/list-query.ts'
 import { postedChannel } from '../accounts/posted-channel.ts'
 import type { Database } from '../connection/client.ts'
 import { folded, isContact } from '../delivery/contact-rule.ts'
-import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
+import { countedCodeOfSend, providerCodeOfSend, reasonOfSend } from './both-tables.ts'
 import { byAccept, byId, type Order, Values } from './list-order.ts'
 
 /** What can be listed: what the API lists, and more for people. Absent filters match all. */
@@ -14,6 +14,10 @@ export interface SendsQuery extends ListQuery {
   providerMessageIds?: string[] | undefined
   /** Only those that wait for their time, or none of these. */
   scheduled?: boolean | undefined
+  /** Only those that have not ended: `all`; or `now`, without scheduled ones: a channel is that by which they go now. */
+  waiting?: 'all' | 'now' | undefined
+  /** The provider's code, or its status if it gave none: as failures are counted. */
+  code?: string | undefined
   /**
    * Reads the failures of a channel by the index of failures. Its order is nearly that of the list: where a page ends because
    * enough was looked at, a send accepted at that moment may be left out.
@@ -99,10 +103,12 @@ const source = (found: readonly string[], checked: readonly string[], scan?: str
 const isByDue = ({ dueFrom, dueTo }: SendsQuery) => dueFrom !== undefined || dueTo !== undefined
 
 /** Which of the tables can have sends of the query. */
-function tablesOf({ status, delivery, providerCode, reason, providerMessageIds, scheduled }: SendsQuery) {
+function tablesOf({ status, scheduled, waiting, ...query }: SendsQuery) {
+  const ofCalls = [query.delivery, query.providerCode, query.code, query.reason, query.providerMessageIds]
   const mayBeScheduled =
     (status === undefined || status === 'queued') &&
-    [delivery, providerCode, reason, providerMessageIds].every((filter) => filter === undefined)
+    waiting !== 'now' &&
+    ofCalls.every((filter) => filter === undefined)
   return { sends: scheduled !== true, scheduled: mayBeScheduled && scheduled !== false }
 }
 
@@ -122,7 +128,8 @@ async function rareSource(
   const { channelId, near } = query
   const status = query.status ?? (isByDue(query) ? 'queued' : undefined)
   const isFailure = status === 'failed' || status === 'uncertain'
-  if (!isFailure && status !== 'queued' && status !== 'sending') return undefined
+  const isUnfinished = status === 'queued' || status === 'sending' || query.waiting !== undefined
+  if (!isFailure && !isUnfinished) return undefined
   const isRare = isFailure ? 's.failure is not null' : 's.finished_at is null'
   // Of all channels of the account: a send to one may have fallen back to another.
   const theirs = (add: Values['add']): string =>
@@ -151,7 +158,8 @@ function filtersOf(
   has: ReturnType<typeof tablesOf>,
   values: Values,
 ): { ofScheduled: string[]; ofSends: string[] } {
-  const { status, delivery, channelId, flowId, contact, providerCode, reason, providerMessageIds } = query
+  const { status, delivery, channelId, flowId, contact, providerCode, code, reason, providerMessageIds } =
+    query
   const channel = channelId === undefined ? undefined : `${values.add(channelId)}::uuid`
   const ofChannel = (column: string) => (channel === undefined ? [] : [`${column} = ${channel}`])
   const due = (column: string) =>
@@ -169,14 +177,17 @@ function filtersOf(
   if (!has.sends) return { ofScheduled, ofSends: [] }
   const ofSends = [
     ...(isByDue(query) ? ["s.status = 'queued'", 's.finished_at is null', ...due('s.next_attempt_at')] : []),
+    query.waiting !== undefined && 's.finished_at is null',
     status !== undefined && `s.status = ${values.add(status)}::text`,
     delivery !== undefined && `s.delivery = ${values.add(delivery)}::text`,
     providerCode !== undefined && `${providerCodeOfSend} = ${values.add(providerCode)}::text`,
+    code !== undefined && `${countedCodeOfSend} = ${values.add(code)}::text`,
     reason !== undefined && `position(lower(${values.add(reason)}::text) in lower(${reasonOfSend})) > 0`,
     providerMessageIds !== undefined &&
       `s.provider_message_id = any(${values.add(providerMessageIds)}::text[])`,
   ].filter((condition) => condition !== false)
-  return { ofScheduled, ofSends: [...ofChannel(postedChannel), ...anywhere, ...ofSends] }
+  const ofItsChannel = ofChannel(query.waiting === 'now' ? 's.channel_id' : postedChannel)
+  return { ofScheduled, ofSends: [...ofItsChannel, ...anywhere, ...ofSends] }
 }
 
 /** Conditions on the place in the order. */

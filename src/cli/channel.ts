@@ -12,6 +12,8 @@ import {
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { inChains } from '../../db/accounts/fallbacks.ts'
 import { audited, recordAudit } from '../../db/audit/record.ts'
+import type { Database } from '../../db/connection/client.ts'
+import { readChannels } from '../../db/overview/channels.ts'
 import type { AuditDetail, AuditRow } from '../core/accounts/audit.ts'
 import { weakConfigIssue } from '../core/accounts/weak-secret.ts'
 import { addressIssue } from '../core/channels/config-address.ts'
@@ -23,8 +25,9 @@ import { type ProviderName, providerNames, providerRules } from '../core/provide
 import { expectsReceipts } from '../core/receipts/receipt.ts'
 import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
+import { nothingThere } from '../core/sends/left-out.ts'
 import { heldByOperator } from '../core/sends/own-reasons.ts'
-import { type Answerer, type CliContext, CliError } from './answer.ts'
+import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
 import { existingAccount, operatorsWords } from './arguments.ts'
 import {
   autoSuppressOption,
@@ -264,20 +267,30 @@ function deleteCommand(channel: Command, answer: Answerer): void {
     .description('delete the channel for good; its waiting sends fail, and past sends keep their timelines')
     .argument('<channel>', "the channel's id")
     .action((id: string, _options: object, command: Command) =>
-      answer(command, async ({ db, actor }) => {
-        const row = { ...actor, action: 'channel.delete', target: id } as const
-        const deletion = canBeRecordId(id)
-          ? await deleteChannel(db, id, (transaction) => recordAudit(transaction, row))
-          : undefined
-        if (!deletion) throw noChannel(id)
-        if ('failed' in deletion) return { channelId: id, failed: deletion.failed }
-        const { sending } = deletion
-        throw new CliError(
-          'refused',
-          `${sending} of its sends ${sending === 1 ? 'is' : 'are'} being sent: run outbound channel hold ${id}, and delete the channel when they have ended`,
-        )
-      }),
+      answer(
+        command,
+        async ({ db, actor }) => {
+          const row = { ...actor, action: 'channel.delete', target: id } as const
+          const deletion = canBeRecordId(id)
+            ? await deleteChannel(db, id, (transaction) => recordAudit(transaction, row))
+            : undefined
+          if (!deletion) throw await deletedOrNone(db, id)
+          if ('failed' in deletion) return { channelId: id, failed: deletion.failed }
+          const { sending } = deletion
+          throw new CliError(
+            'refused',
+            `${sending} of its sends ${sending === 1 ? 'is' : 'are'} being sent: run outbound channel hold ${id}, and delete the channel when they have ended`,
+          )
+        },
+        (deleted) => renderWith(deleted, deleted.failed === 0 ? nothingThere.delete : ''),
+      ),
     )
+}
+
+async function deletedOrNone(db: Database, id: string): Promise<CliError> {
+  const [channel] = canBeRecordId(id) ? await readChannels(db, [id]) : []
+  if (!channel?.deletedAt) return noChannel(id)
+  return new CliError('not_found', `No channel ${id}: it was deleted at ${channel.deletedAt.toISOString()}`)
 }
 
 /** What was set; of the config only that it was. */

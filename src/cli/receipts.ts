@@ -12,12 +12,13 @@ import { openConfig } from '../core/channels/sealed-config.ts'
 import { providerRules } from '../core/providers/index.ts'
 import type { Receipt, ReceiptRules } from '../core/receipts/receipt.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
+import { nothingThere, whatWasLeftOut } from '../core/sends/left-out.ts'
 import { addressNotAllowed, guardedConnector } from '../platform/http/guarded-connector.ts'
 import { createLogger } from '../platform/log/logger.ts'
 import { credentialsKeys } from '../platform/settings/settings.ts'
 import { faller } from '../sends/fall-back.ts'
 import { rowOf } from '../sends/record-receipts.ts'
-import { type Answerer, type CliContext, CliError } from './answer.ts'
+import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
 import { pastMoment } from './arguments.ts'
 
 const pageSize = 200
@@ -34,7 +35,12 @@ interface Fetched {
   asked: number
   /** How many of those sends have another status or delivery now. */
   changed: number
+  /** Why the others have not. */
+  leftOut: { forgotten: number; noNews: number }
 }
+
+/** Why sends have not changed only where there are some. */
+type Answered = Omit<Fetched, 'leftOut'> & Partial<Pick<Fetched, 'leftOut'>>
 
 export function receiptCommands(program: Command, answer: Answerer): void {
   program
@@ -49,7 +55,15 @@ export function receiptCommands(program: Command, answer: Answerer): void {
       pastMoment('1h'),
     )
     .action((options: FetchOptions, command: Command) =>
-      answer(command, async (context) => await fetchReceipts(context, options)),
+      answer<Answered>(
+        command,
+        async (context) => {
+          const { leftOut, ...fetched } = await fetchReceipts(context, options)
+          return fetched.changed < fetched.asked ? { ...fetched, leftOut } : fetched
+        },
+        ({ leftOut = {}, ...fetched }) =>
+          renderWith(fetched, whatWasLeftOut(fetched.asked, leftOut, nothingThere.receipts)),
+      ),
     )
 }
 
@@ -65,7 +79,7 @@ async function fetchReceipts(context: CliContext, { channel: id, since }: FetchO
   } as const
   return await auditedInPages(db, row, {
     change: () => fetchFrom(db, { ...asker, fallBack }, { channel: id, since }),
-    resultOf: (fetched) => ({ ...fetched }),
+    resultOf: ({ asked, changed }) => ({ asked, changed }),
   }).finally(() => asker.close())
 }
 
@@ -74,14 +88,17 @@ async function fetchFrom(
   { ask, channel, fallBack }: Asker & { fallBack: FallBack | undefined },
   { channel: id, since }: FetchOptions,
 ): Promise<Fetched> {
-  const total: Fetched = { asked: 0, changed: 0 }
+  const total: Fetched = { asked: 0, changed: 0, leftOut: { forgotten: 0, noNews: 0 } }
   const limit = pLimit(callsAtOnce)
   for (let after: string = NIL; ; ) {
     const page = await findUnreported(db, [id, since, after, pageSize])
     const receipts = await Promise.all(page.map((send) => limit(() => ask(send))))
     total.asked += page.length
     const found = receipts.filter((receipt) => receipt !== undefined)
-    total.changed += await record(db, channel, found, fallBack)
+    const changed = await record(db, channel, found, fallBack)
+    total.changed += changed
+    total.leftOut.forgotten += page.length - found.length
+    total.leftOut.noNews += found.length - changed
     after = page.at(-1)?.requestId ?? after
     if (page.length < pageSize) return total
   }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { listChannels } from '../../db/accounts/channels.ts'
+import { pageOfAudit } from '../../db/audit/list.ts'
 import { audited } from '../../db/audit/record.ts'
 import type { Database, Transaction } from '../../db/connection/client.ts'
 import {
@@ -17,7 +18,7 @@ import { suppressionChanged } from '../core/accounts/audit-details.ts'
 import { anyContact, type Contact } from '../core/contacts/contact.ts'
 import { byteOrderMark } from '../core/requests/csv.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
-import { nothingThere, whatWasLeftOut } from '../core/sends/left-out.ts'
+import { nothingThere, notSuppressed, suppressedBefore, whatWasLeftOut } from '../core/sends/left-out.ts'
 import { removalFault, suppressionKey } from '../core/suppression/suppression.ts'
 import { csvHeader } from '../core/suppression/suppression-csv.ts'
 import { shownSuppression } from '../core/suppression/suppression-view.ts'
@@ -58,20 +59,30 @@ function addCommand(suppression: Command, answer: Answerer): void {
     .option(...ofChannel)
     .option('--reason <text>', 'why, for those who read the list', operatorsWords)
     .action((options: EntryOptions, command: Command) =>
-      answer(command, async (context) => {
-        const suppressed = await contactOf(context.db, options)
-        const { entry } = await audited(
-          context.db,
-          (transaction) => addSuppression(transaction, suppressed, options.reason ?? null, keyOf(context)),
-          ({ entry, isNew }) =>
-            isNew && {
-              ...context.actor,
-              ...suppressionChanged('suppression.add', entry, suppressed.accountId),
-            },
-        )
-        return shownSuppression(entry, 'masked')
-      }),
+      answer(
+        command,
+        async (context) => {
+          const { entry, isNew } = await recordedAddition(context, options)
+          return { ...shownSuppression(entry, 'masked'), ...(!isNew && { alreadyThere: true }) }
+        },
+        ({ alreadyThere = false, ...entry }) =>
+          renderWith(entry, alreadyThere ? suppressedBefore(entry) : ''),
+      ),
     )
+}
+
+/** Adds an entry, unless the contact has it. */
+async function recordedAddition(context: CliContext, options: EntryOptions) {
+  const suppressed = await contactOf(context.db, options)
+  return await audited(
+    context.db,
+    (transaction) => addSuppression(transaction, suppressed, options.reason ?? null, keyOf(context)),
+    ({ entry, isNew }) =>
+      isNew && {
+        ...context.actor,
+        ...suppressionChanged('suppression.add', entry, suppressed.accountId),
+      },
+  )
 }
 
 function removeCommand(suppression: Command, answer: Answerer): void {
@@ -87,9 +98,27 @@ function removeCommand(suppression: Command, answer: Answerer): void {
       answer(command, async (context) => {
         const removed = await removeEntry(context, id, options)
         if (removed) return shownSuppression(removed, 'masked')
-        throw new CliError('not_found', `There is no such entry; see them with: outbound suppression list`)
+        const why = await whyNotRemoved(context, id, options)
+        throw new CliError('not_found', `${why}; see the entries with: outbound suppression list`)
       }),
     )
+}
+
+async function whyNotRemoved(
+  context: CliContext,
+  id: string | undefined,
+  { contact, account }: Partial<EntryOptions>,
+): Promise<string> {
+  if (contact === undefined || account === undefined) {
+    const asked = { target: id, action: 'suppression.remove', limit: 1 } as const
+    const [removal] = (await pageOfAudit(context.db, asked)).items
+    return removal ? notSuppressed.removed(removal) : notSuppressed.never
+  }
+  const accountId = await existingAccount(context.db, account)
+  const entries = await suppressionsOfContact(context.db, { accountId, contact }, keyOf(context))
+  return entries.length === 0
+    ? notSuppressed.contact
+    : notSuppressed.elsewhere(entries.map(({ channelId }) => channelId))
 }
 
 async function removeEntry(

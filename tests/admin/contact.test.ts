@@ -142,6 +142,9 @@ describe('a suppression on the page', () => {
       { channelId: null, cause: 'manual', reason: 'asked by letter' },
       { channelId: account.channelId, reason: null },
     ])
+    const again = await form('suppress', { requestId, channelId: '', reason: 'asked by phone' })
+    expect(again.text).toMatch(/Nothing was added: .*suppressed on all channels since .*: by hand, added by /)
+    expect(again.text).toContain('Reason: asked by letter')
     const page = await contactPage({ requestId })
     for (const words of ['It gets nothing from this account.', 'asked by letter', 'all channels', 'by hand'])
       expect(page.text).toContain(words)
@@ -149,7 +152,9 @@ describe('a suppression on the page', () => {
     for (const entry of [first, second])
       expect((await form('unsuppress', { requestId, entry: entry?.suppressionId ?? '' })).status).toBe(303)
     expect(await entriesOf(contact)).toEqual([])
-    expect((await form('unsuppress', { requestId, entry: first?.suppressionId ?? '' })).status).toBe(404)
+    const removed = await form('unsuppress', { requestId, entry: first?.suppressionId ?? '' })
+    expect(removed.status).toBe(404)
+    expect(removed.text).toMatch(/There is no such entry: .+ removed it at 2/)
     const lines = service.logs.filter(({ event }) => /^suppression_/.test(event))
     expect(lines).toHaveLength(4)
     expect(JSON.stringify(lines)).not.toContain(contact.slice(1))

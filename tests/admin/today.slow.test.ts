@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../db/accounts/accounts.ts'
@@ -7,8 +8,10 @@ import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
 import { foldCounts } from '../../db/counters/fold.ts'
 import { openBreaker } from '../../db/delivery/breakers.ts'
 import { recordReceipts } from '../../db/receipts/receipts.ts'
+import { channels, sends } from '../../db/schema.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
+import { buildSendRow } from '../support/attempts.ts'
 import {
   type Account,
   accept,
@@ -19,6 +22,7 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
+import { livingWorker } from '../support/living-worker.ts'
 import { getPage, postForm } from '../support/pages.ts'
 import { buildReceipt } from '../support/receipts.ts'
 import {
@@ -153,7 +157,11 @@ describe('today', () => {
     await recordKeyUses(db, [expiring.keyId])
     const { text } = await page('/')
     expect(text).toContain('Needs a hand')
-    expect(text).toMatch(/sandbox fails for 2 of \d+ channels since/)
+    const [, failed, all] = /sandbox fails for (\d+) of (\d+) channels since/.exec(text) ?? []
+    expect(failed).toBe('2')
+    expect(Number(all)).toBeGreaterThan(2)
+    const { html: found } = await page('/channels?provider=sandbox&state=failing')
+    expect(found.match(/<tr>\s*<td class="words">/g)).toHaveLength(2)
     expect(text).toMatch(/of In need is held since .* the bill is not paid/)
     expect(text).toMatch(/The endpoint hooks\.example of In need is disabled since .* by an operator/)
     expect(text).toMatch(/The key omk_\S+… of In need expires at .* It was last used at/)
@@ -199,7 +207,7 @@ describe('channels', () => {
     ])
       expect(text).toContain(part)
     expect(rowOf(html, />\s*Failed\s*<\/th>\s*<td/)).toMatchObject({ 'Last hour': '1' })
-    expect(text).toMatch(/sandbox fails for 2 of \d+ other channels since/)
+    expect(text).toMatch(/sandbox fails for 2 of \d+ channels since/)
   })
 
   test('are listed with what their provider last answered to a call that failed, in the words of their page', async () => {
@@ -283,6 +291,15 @@ describe('channels', () => {
     expect((await page(`/channels/${channelId}`)).text).toContain('State ready')
   })
 
+  test('that may call in plain text are marked in the list, as on their page', async () => {
+    const channelId = await buildChannel(service, account.accountId)
+    const pages = [`/channels?name=${channelId}`, `/channels/${channelId}`]
+    for (const path of pages) expect((await page(path)).text).not.toContain('is plain http')
+    const shownConfig = { url: 'http://example.com' }
+    await service.runtime.db.update(channels).set({ shownConfig }).where(eq(channels.id, channelId))
+    for (const path of pages) expect((await page(path)).text).toMatch(/Warning:? url is plain http/)
+  })
+
   test.each(['nothing', uuidv7()])('of %s there is no page', async (id) => {
     expect((await page(`/channels/${id}`)).status).toBe(404)
     for (const verb of ['hold', 'resume'])
@@ -295,4 +312,55 @@ test('endpoints are listed with disabled ones first', async () => {
   expect(text).toMatch(/hooks\.example .* In need disabled since .* by an operator/)
   expect((await page('/endpoints?state=answering')).text).toContain('No endpoint found')
   expect((await page('/endpoints?state=disabled&account=In need')).text).toContain('hooks.example')
+})
+
+test('what waits, the hours and the codes are counted as their lists have them', async () => {
+  const { db } = service.runtime
+  const accountId = await createAccount(db, 'Counted')
+  const channelId = await buildChannel(service, accountId)
+  const from = { ...account, accountId, channelId, apiKey: (await buildKey(service, accountId)).apiKey }
+  await end(textBody('Hello', rejected), from)
+  await holdChannel(db, channelId, 'held')
+  const sendAt = new Date(Date.now() + 86_400_000).toISOString()
+  await accept(service, from, { ...textBody(), sendAt })
+  await accept(service, from, textBody())
+  await livingWorker(service, 'of a call')
+  const call = {
+    status: 'sending',
+    attempt: 1,
+    worker: 'of a call',
+    claimId: uuidv7(),
+    claimedAt: new Date(),
+  }
+  const former = await buildChannel(service, accountId)
+  await db
+    .insert(sends)
+    .values([
+      buildSendRow(from, { ...call, status: 'sending' }),
+      buildSendRow(from, { formerChannels: [former] }),
+    ])
+  /** The counts of a page that lead to lists with these words, and how many sends each list has. */
+  const lists = async (path: string, words: string) => {
+    const links = [...(await page(path)).html.matchAll(/<a href="(\/sends\?[^"]+)">([\d,]+)<\/a>/g)]
+    const asked = links.filter(([, link = '']) => link.includes(words))
+    return await Promise.all(
+      asked.map(async ([, link = '', count = '']) => {
+        const { text } = await page(link.replaceAll('&amp;', '&'))
+        return [Number(count), Number(/([\d,]+) sends? /.exec(text)?.[1])]
+      }),
+    )
+  }
+  for (const [path, waiting] of [
+    [`/?account=${accountId}`, 4],
+    [`/channels/${channelId}`, 3],
+  ] as const) {
+    expect(await lists(path, 'status=waiting&')).toContainEqual([waiting, waiting])
+    for (const words of ['status=waiting', 'acceptedTo=', 'providerCode=']) {
+      const counts = await lists(path, words)
+      expect(counts, `${path} ${words}`).not.toEqual([])
+      for (const [count, listed] of counts) expect(listed, `${path} ${words}`).toBe(count)
+    }
+  }
+  // The send that fell back waits for this channel now.
+  expect(await lists(`/channels/${channelId}`, 'status=waiting_now')).toEqual([[3, 3]])
 })

@@ -59,7 +59,10 @@ test('an added contact is listed masked, adding it again returns the same entry,
     requestId: null,
     createdAt: expect.any(String),
   })
-  expect(await add('--contact', 'Ann@example.com', '--reason', 'another')).toEqual(entry)
+  expect(await add('--contact', 'Ann@example.com', '--reason', 'another')).toEqual({
+    ...entry,
+    alreadyThere: true,
+  })
   const second = await add('--contact', '0049 151 12345678', '--channel', channelId)
   expect(second).toMatchObject({ contact: { type: 'phone', value: '+49*********78' }, channelId })
   expect(await list(accountId)).toEqual([entry, second])

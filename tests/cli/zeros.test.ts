@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { buildSendRow } from '../support/attempts.ts'
-import { buildAccount, newContact } from '../support/builders.ts'
-import { startCli } from '../support/cli.ts'
+import { buildAccount, buildChannel, newContact } from '../support/builders.ts'
+import { runCli, startCli } from '../support/cli.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
 import { serviceOfFile } from '../support/service.ts'
 
 const service = await serviceOfFile()
@@ -13,6 +14,7 @@ const run = async (...args: string[]) => {
   expect(stderr).toBe('')
   return stdout
 }
+const failure = async (...args: string[]) => (await runCli(service, ...args)).stderr
 const cancel = (reference: string) => run('cancel', '--account', account.accountId, '--reference', reference)
 
 test('a cancel of a set that cancels nothing says how its sends ended, or that there is none', async () => {
@@ -40,4 +42,46 @@ test('an erasure that erases nothing says why', async () => {
   const contactValue = newContact()
   await service.runtime.db.insert(sends).values(buildSendRow(account, { contactValue }))
   expect(await run(...erase, contactValue)).toContain('Left out: 1 has not ended')
+})
+
+test('suppressing somebody who is suppressed says why and since when, and that nothing was added', async () => {
+  const add = ['suppression', 'add', '--account', account.accountId, '--contact', newContact()] as const
+  expect(await run(...add, '--reason', 'asked by letter')).not.toContain('Nothing was added')
+  const again = await run(...add, '--reason', 'asked by phone')
+  expect(again).toMatch(/Nothing was added: the contact has been suppressed since 2\S+Z \(manual\)/)
+  expect(again).toContain('asked by letter')
+  expect(again).not.toContain('asked by phone')
+})
+
+test('a removal of a suppression that removes none says where the contact is suppressed, or who removed it', async () => {
+  const contact = ['--account', account.accountId, '--contact', newContact()] as const
+  const remove = (...args: string[]) => failure('suppression', 'remove', ...args)
+  expect(await remove(...contact)).toContain('the contact is not suppressed')
+  await run('suppression', 'add', ...contact, '--channel', account.channelId)
+  expect(await remove(...contact)).toContain(`the contact is suppressed on ${account.channelId}`)
+  const { stdout } = await runCli(service, 'suppression', 'list', ...contact)
+  const { suppressionId } = JSON.parse(stdout).suppressions[0]
+  await run('suppression', 'remove', suppressionId)
+  expect(await remove(suppressionId)).toMatch(/: .+ removed it at 2\S+Z/)
+})
+
+test('a rotation that rotates nothing says that all was sealed before', async () => {
+  await run('credentials', 'rotate')
+  expect(await run('credentials', 'rotate')).toMatch(
+    /rotated +0\n.*\nLeft out: \d+ sealed with CREDENTIALS_KEY before\./,
+  )
+})
+
+test('a deletion of a channel without waiting sends says that none waited, and that of a deleted one, when it was deleted', async () => {
+  const channelId = await buildChannel(service, account.accountId)
+  expect(await run('channel', 'delete', channelId)).toMatch(/failed +0\nNo send of the channel waited/)
+  expect(await failure('channel', 'delete', channelId)).toMatch(/it was deleted at 2\S+Z/)
+})
+
+test('a fetch of receipts that asks for none says why', async () => {
+  const config = { accountSid: `AC${'a'.repeat(32)}`, authToken: 'b'.repeat(32), from: '+15005550006' }
+  const channelId = await buildProviderChannel(service, account.accountId, 'twilio', config)
+  expect(await run('receipts', 'fetch', '--channel', channelId)).toMatch(
+    /asked +0\nchanged +0\nNo message .* lacks its delivery state/,
+  )
 })

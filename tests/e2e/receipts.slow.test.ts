@@ -271,6 +271,14 @@ describe('receipts fetch', () => {
     expect(JSON.parse((await fetchReceipts('--channel', channelId)).stdout)).toEqual({ asked: 0, changed: 0 })
   })
 
+  test('says why sends have no other state: Twilio no longer knows them', async () => {
+    const channelId = await buildProviderChannel(service, owner.accountId, 'twilio', emulators.twilio.config)
+    const sent = { status: 'sent', finishedAt: new Date(), attempt: 1, providerMessageId: 'SM1' } as const
+    await service.runtime.db.insert(sends).values(buildSendRow({ ...owner, channelId }, sent))
+    const { stdout } = await fetchReceipts('--channel', channelId)
+    expect(JSON.parse(stdout)).toEqual({ asked: 1, changed: 0, leftOut: { forgotten: 1, noNews: 0 } })
+  })
+
   test.each([
     ['an absent channel', 3, () => '01890000-0000-7000-8000-000000000000', /^No channel /],
     ['a provider that can not be asked', 4, () => channels.smtp, /smtp can't be asked for receipts/],

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:tls'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -7,12 +10,12 @@ import { scrape } from '../../src/platform/health/scrape.ts'
 import { startTestAdmin } from '../support/admin.ts'
 import { type BreakableServers, startBreakableServers } from '../support/breakable-servers.ts'
 import { type Account, buildAccount, post, request, textBody } from '../support/builders.ts'
-import { cert, expiredCert, futureCert } from '../support/certificate.ts'
+import { cert, expiredCert, futureCert, key } from '../support/certificate.ts'
 import { runCliWith } from '../support/cli.ts'
 import { getPage, textOf } from '../support/pages.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { freshDatabase, freshStores } from '../support/stores.ts'
-import { closedPort, startSilentServer } from '../support/tcp-proxy.ts'
+import { closedPort, startSilentServer, startTcpProxy } from '../support/tcp-proxy.ts'
 import { startTlsPostgres } from '../support/tls-postgres.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -155,6 +158,32 @@ test.each(modes)(
   },
 )
 
+test('PostgreSQL that is slow: each surface names that cause and what to do, and it passes by itself', async () => {
+  const stores = await freshStores()
+  const proxy = await startTcpProxy(stores.databaseUrl)
+  onTestFinished(() => proxy.close())
+  const service = await startTestService({}, { ...stores, databaseUrl: proxy.url })
+  onTestFinished(() => service.stop())
+  const account = await buildAccount(service)
+  const admin = await startTestAdmin(service)
+  onTestFinished(() => admin.stop())
+  const words = /PostgreSQL does not answer in time; look at its load/
+  // Forth and back it is longer than health checks and requests wait for an answer.
+  proxy.delay(600)
+  await eventually('/readyz names it', async () =>
+    words.test(String((await request(service, '/readyz')).body.message)),
+  )
+  expect(service.logs).toContainEqual(expect.objectContaining({ event: 'not_ready', cause: 'timeout' }))
+  expect((await post(service, account, textBody())).status).toBe(503)
+  expect(service.logs).toContainEqual(expect.objectContaining({ event: 'unavailable', cause: 'timeout' }))
+  const { text } = await scrape(service.api, new Readiness(service.api))
+  expect(text).toContain('outbound_database_fault{cause="timeout"} 1')
+  await eventually('a page names it', async () => words.test((await getPage(`${admin.url}/channels`)).text))
+
+  proxy.delay(0)
+  await eventually('it is ready again', async () => (await request(service, '/readyz')).status === 200)
+})
+
 test('PostgreSQL turned read-only: each surface says so, pages can still be read, and it passes by itself', async () => {
   const stores = await freshStores()
   const service = await startTestService({}, stores)
@@ -233,6 +262,17 @@ const redisModes: [cause: string, words: RegExp, url: () => Promise<string>][] =
     async () => `redis://127.0.0.1:${await closedPort()}`,
   ],
   ['unknown_host', /Redis's host name can't be resolved/, async () => 'redis://nowhere.invalid'],
+  [
+    'certificate_untrusted',
+    /Redis's certificate is signed by an unknown CA; set NODE_EXTRA_CA_CERTS/,
+    async () => {
+      const server = createServer({ key, cert }).listen(0, '0.0.0.0')
+      server.on('tlsClientError', () => {})
+      onTestFinished(() => void server.close())
+      await once(server, 'listening')
+      return `rediss://0.0.0.0:${(server.address() as AddressInfo).port}`
+    },
+  ],
   [
     'login_refused',
     /Redis refuses the login; check REDIS_URL: its user name and password/,

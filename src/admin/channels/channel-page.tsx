@@ -10,11 +10,11 @@ import { History } from '../audit/history.tsx'
 import { HourChart } from '../numbers/chart.tsx'
 import { FailureTable } from '../numbers/failure-table.tsx'
 import { Figures, SpanNote } from '../numbers/figures.tsx'
-import { hoursOf, spanNames, sumOfSpan } from '../numbers/spans.ts'
+import { firstHourOf, spanNames, sumOfSpan } from '../numbers/spans.ts'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { Fact } from '../support/send-details.tsx'
-import { DueSince, LastFailedAnswer, Waiting } from './channel-state.tsx'
+import { ChannelCount, DueSince, LastFailedAnswer, Waiting } from './channel-state.tsx'
 import { HoldForm } from './hold-form.tsx'
 
 interface ChannelPageProps {
@@ -41,7 +41,7 @@ export function ChannelPage({
   ...times
 }: ChannelPageProps) {
   const { now, countedSince } = times
-  const [from = now] = hoursOf('week', now)
+  const of = { channelId: channel.channelId }
   const columns = spanNames.map((span) => ({ span, counts: sumOfSpan(byHour, span, now) }))
   return (
     <Layout title={`Channel ${channel.name}`} at="/channels">
@@ -49,11 +49,16 @@ export function ChannelPage({
       {role === 'operator' && !channel.deletedAt && <HoldForm channel={channel} />}
       <section aria-labelledby="sums">
         <h2 id="sums">Sends</h2>
-        <Figures columns={columns} of={{ channelId: channel.channelId }} now={now} />
-        <SpanNote from={from} countedSince={countedSince} />
-        <HourChart byHour={byHour} now={now} />
+        <Figures columns={columns} of={of} now={now} />
+        <SpanNote from={firstHourOf('week', now)} countedSince={countedSince} />
+        <HourChart byHour={byHour} of={of} now={now} />
       </section>
-      <FailureTable failures={failures} title="What went wrong, 24 hours" />
+      <FailureTable
+        failures={failures}
+        title="What went wrong, 24 hours"
+        of={of}
+        from={firstHourOf('day', now)}
+      />
       <Setup channel={channel} facts={facts} />
       <History target={channel.channelId} changes={changes} />
     </Layout>
@@ -64,7 +69,7 @@ type ConditionProps = Pick<ChannelPageProps, 'channel' | 'facts' | 'lastFailure'
 
 function Condition({ channel, facts, lastFailure }: ConditionProps) {
   const { status, statusSince, statusReason } = channelStatus(channel)
-  const warning = plainWarning(facts.shownConfig)
+  const warning = plainWarning(channel.shownConfig)
   const tone = channel.deletedAt ? 'over' : status === 'ready' ? 'good' : 'bad'
   return (
     <section class={`verdict ${tone}`}>
@@ -118,17 +123,15 @@ function OfProvider({
   channel: { provider },
   facts: { ofProvider },
 }: Pick<ConditionProps, 'channel' | 'facts'>) {
-  const { channels, failing, since } = ofProvider
+  const { channels, failing, otherFailing, since } = ofProvider
   return (
     <Fact name="Other channels">
-      {failing === 0 || !since ? (
-        <>
-          none of {channels} other channels of {provider} fails
-        </>
+      {otherFailing === 0 || !since ? (
+        <>No other channel of {provider} is failing</>
       ) : (
         <>
-          <a href={`/channels?provider=${provider}&state=failing`}>{provider}</a> fails for {failing} of{' '}
-          {channels} other channels since <Moment at={since} />
+          {provider} fails for <ChannelCount {...{ provider, count: failing, state: 'failing' }} /> of{' '}
+          <ChannelCount {...{ provider, count: channels }} /> channels since <Moment at={since} />
         </>
       )}
     </Fact>
@@ -136,7 +139,8 @@ function OfProvider({
 }
 
 function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) {
-  const { rateCalls, rateSeconds, maxInFlight, expireAfterSeconds, shownConfig, templates } = facts
+  const { rateCalls, rateSeconds, maxInFlight, expireAfterSeconds, templates } = facts
+  const { shownConfig } = channel
   return (
     <section aria-labelledby="setup">
       <h2 id="setup">Set-up</h2>

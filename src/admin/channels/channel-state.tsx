@@ -38,7 +38,7 @@ export function LastFailedAnswer({ requestId, at, record }: LastFailure) {
 export function Waiting({ channel: { channelId, waiting } }: { channel: ListedChannel }) {
   if (waiting === 0) return <>0</>
   return (
-    <a href={listLink({ channelId, status: 'queued' })}>
+    <a href={listLink({ channelId, status: 'waiting_now' })}>
       {waiting > countedWaiting ? `more than ${formatCount(countedWaiting)}` : formatCount(waiting)}
     </a>
   )
@@ -49,3 +49,16 @@ export function DueSince({ at }: { at: Date | null }) {
   if (!at || at.getTime() > Date.now()) return <>–</>
   return <Moment at={at} />
 }
+
+/** A number of channels of a provider, which leads to their list. */
+export const ChannelCount = ({
+  provider,
+  state,
+  count,
+}: {
+  provider: string
+  state?: 'failing'
+  count: number
+}) => (
+  <a href={`/channels?${new URLSearchParams({ provider, ...(state && { state }) })}`}>{formatCount(count)}</a>
+)

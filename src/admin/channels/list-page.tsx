@@ -1,10 +1,11 @@
 import type { Counts } from '../../../db/counters/read.ts'
 import type { ChannelFilter, LastFailure, ListedChannel } from '../../../db/overview/channels.ts'
 import { channelStatuses } from '../../core/channels/channel-status.ts'
+import { plainWarning } from '../../core/channels/plain-channel.ts'
 import { providerNames } from '../../core/providers/index.ts'
 import { FigureLink } from '../numbers/figure-link.tsx'
 import { alarming } from '../numbers/figures.tsx'
-import { figuresOf, noCounts } from '../numbers/spans.ts'
+import { figuresOf, firstHourOf, noCounts } from '../numbers/spans.ts'
 import { tableRows } from '../page/each-shown.tsx'
 import { Choice, TextField } from '../page/fields.tsx'
 import { Layout } from '../page/layout.tsx'
@@ -87,11 +88,13 @@ function List({
             render: (channel) => {
               const lastFailure = lastFailures.get(channel.channelId)
               const { Accepted, Failed } = figuresOf(counts.get(channel.channelId) ?? noCounts)
-              const shown = { of: { channelId: channel.channelId }, span: 'hour', now: new Date() } as const
+              const shown = { of: { channelId: channel.channelId }, from: firstHourOf('hour', new Date()) }
+              const warning = plainWarning(channel.shownConfig)
               return (
                 <tr>
                   <td class="words">
                     <a href={`/channels/${channel.channelId}`}>{channel.name}</a>
+                    {warning !== undefined && <small class="reason">Warning: {warning}</small>}
                   </td>
                   <td data-label="Account" class="words">
                     {channel.accountName}

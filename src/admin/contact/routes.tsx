@@ -16,7 +16,7 @@ import { suppressionKeyOf } from '../suppressions/suppression-key.ts'
 import { AskPage, ContactPage, shownConversations } from './contact-page.tsx'
 import { erasure } from './erasure.tsx'
 import { type FoundContact, findContact, seenIds } from './find-contact.ts'
-import { suppressing } from './suppressing.ts'
+import { suppressing } from './suppressing.tsx'
 
 const pageSize = 25
 const rowsOfAudit = 25

@@ -1,4 +1,6 @@
 import type { Counts } from '../../../db/counters/read.ts'
+import { hourMs } from '../../core/durations.ts'
+import { type CountedOf, FigureLink } from './figure-link.tsx'
 import { figuresOf, formatCount, hoursOf, noCounts } from './spans.ts'
 
 type ByHour = readonly (Counts & { hour: Date })[]
@@ -7,7 +9,7 @@ const barWidth = 10
 const height = 64
 
 /** Accepted sends of the last 24 hours by hour, those that went wrong marked, with the numbers as a table. */
-export function HourChart({ byHour, now }: { byHour: ByHour; now: Date }) {
+export function HourChart({ byHour, of, now }: { byHour: ByHour; of: CountedOf; now: Date }) {
   const hours = hoursOf('day', now).map((hour) => {
     const counts = byHour.find((one) => one.hour.getTime() === hour.getTime()) ?? noCounts
     const { Accepted, Failed, Undelivered, Uncertain } = figuresOf(counts)
@@ -58,7 +60,7 @@ export function HourChart({ byHour, now }: { byHour: ByHour; now: Date }) {
             </thead>
             <tbody>
               {hours.toReversed().map(({ hour, figures }) => (
-                <Row hour={hour} counts={figures} />
+                <Row hour={hour} of={of} counts={figures} />
               ))}
             </tbody>
           </table>
@@ -72,15 +74,18 @@ function Bar({ kind, place, size }: { kind: 'accepted' | 'wrong'; place: number;
   return <rect class={kind} x={place * barWidth + 1} y={height - size} width={barWidth - 2} height={size} />
 }
 
-function Row({ hour, counts }: { hour: Date; counts: Counts }) {
+function Row({ hour, of, counts }: { hour: Date; of: CountedOf; counts: Counts }) {
   const figures = figuresOf(counts)
+  const shown = { of, from: hour, to: new Date(hour.getTime() + hourMs) }
   return (
     <tr>
       <th scope="row">
         <time datetime={hour.toISOString()}>{hour.toISOString().slice(0, 16).replace('T', ' ')}</time>
       </th>
       {(['Accepted', 'Sent', 'Failed', 'Undelivered', 'Uncertain'] as const).map((name) => (
-        <td data-label={name}>{formatCount(figures[name])}</td>
+        <td data-label={name}>
+          <FigureLink {...shown} figure={name} count={figures[name]} />
+        </td>
       ))}
     </tr>
   )

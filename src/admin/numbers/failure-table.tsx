@@ -1,4 +1,5 @@
 import type { FailureCount } from '../../../db/counters/read.ts'
+import { type CountedOf, CountLink } from './figure-link.tsx'
 import { formatCount } from './spans.ts'
 
 /** Whose fault it was, in words. Other reasons are the service's own, and say themselves. */
@@ -9,8 +10,16 @@ const faultWords: Record<string, string> = {
   sender: 'by the channel: its credentials, sender or account',
 }
 
+interface FailureTableProps {
+  failures: readonly FailureCount[]
+  title: string
+  of: CountedOf
+  /** Of sends accepted since then. */
+  from: Date
+}
+
 /** What went wrong, by reason and code, the most frequent first. */
-export function FailureTable({ failures, title }: { failures: readonly FailureCount[]; title: string }) {
+export function FailureTable({ failures, title, of, from }: FailureTableProps) {
   return (
     <section aria-labelledby="reasons">
       <h2 id="reasons">{title}</h2>
@@ -28,14 +37,16 @@ export function FailureTable({ failures, title }: { failures: readonly FailureCo
               </tr>
             </thead>
             <tbody>
-              {failures.map(({ state, reason, code, sends }) => (
+              {failures.map((failure) => (
                 <tr>
-                  <td data-label="State">{state}</td>
+                  <td data-label="State">{failure.state}</td>
                   <td data-label="Reason" class="words">
-                    {faultWords[reason] ?? (reason || 'as the provider reported')}
+                    {faultWords[failure.reason] ?? (failure.reason || 'as the provider reported')}
                   </td>
-                  <td data-label="Code">{code || '–'}</td>
-                  <td data-label="Sends">{formatCount(sends)}</td>
+                  <td data-label="Code">{failure.code || '–'}</td>
+                  <td data-label="Sends">
+                    <Sends {...{ failure, of, from }} />
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -44,4 +55,14 @@ export function FailureTable({ failures, title }: { failures: readonly FailureCo
       )}
     </section>
   )
+}
+
+/** Leads to the sends by their state and code, which is the only filter: not where other reasons have this code too, or there is none. */
+function Sends({
+  failure: { state, code, isOnlyOfCode, sends },
+  ...shown
+}: Pick<FailureTableProps, 'of' | 'from'> & { failure: FailureCount }) {
+  if (code === '' || !isOnlyOfCode) return <>{formatCount(sends)}</>
+  const ofState = state === 'undelivered' ? ({ status: 'sent', delivery: state } as const) : { status: state }
+  return <CountLink {...shown} filter={{ ...ofState, providerCode: code }} count={sends} />
 }

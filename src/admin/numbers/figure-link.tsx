@@ -1,5 +1,5 @@
 import { type ListInput, listLink, toMinute } from '../sends/list-form.ts'
-import { type Figure, formatCount, hoursOf, type Span } from './spans.ts'
+import { type Figure, formatCount } from './spans.ts'
 
 /** Whose sends are counted: all, or those of an account or a channel. */
 export interface CountedOf {
@@ -7,8 +7,8 @@ export interface CountedOf {
   channelId?: string
 }
 
-/** The list that a figure counts. Waiting sends have several states, so that they are no one list. */
-const filters: Record<Figure, ListInput | undefined> = {
+/** The list that a figure counts. */
+const filters: Record<Figure, ListInput> = {
   Accepted: {},
   Sent: { status: 'sent' },
   Delivered: { status: 'sent', delivery: 'delivered' },
@@ -17,28 +17,37 @@ const filters: Record<Figure, ListInput | undefined> = {
   Failed: { status: 'failed' },
   Uncertain: { status: 'uncertain' },
   Canceled: { status: 'canceled' },
-  Waiting: undefined,
+  Waiting: { status: 'waiting' },
 }
 
-interface FigureLinkProps {
+interface FigureLinkProps extends CountLinkProps {
   figure: Figure
+}
+
+interface CountLinkProps {
   count: number
   of: CountedOf
-  span: Span
-  now: Date
+  /** The time of the accepts: hours are whole. */
+  from: Date
+  /** Until now without it. */
+  to?: Date
 }
 
-/** A number that leads to the sends it counts. */
-export function FigureLink({ figure, count, of, span, now }: FigureLinkProps) {
-  const filter = filters[figure]
-  const [from = now] = hoursOf(span, now)
-  if (!filter || count === 0) return <>{formatCount(count)}</>
+/** A figure that leads to the sends it counts. */
+export const FigureLink = ({ figure, ...props }: FigureLinkProps) => (
+  <CountLink {...props} filter={filters[figure]} />
+)
+
+/** A number that leads to the list of what it counts. */
+export function CountLink({ filter, count, of, from, to }: CountLinkProps & { filter: ListInput }) {
+  if (count === 0) return <>0</>
   const { accountId, channelId } = of
   const input = {
     ...(accountId !== undefined && { accountId }),
     ...(channelId !== undefined && { channelId }),
     ...filter,
     acceptedFrom: toMinute(from.getTime()),
+    ...(to && { acceptedTo: toMinute(to.getTime()) }),
   }
   return <a href={listLink(input)}>{formatCount(count)}</a>
 }

@@ -1,6 +1,6 @@
 import type { Counts } from '../../../db/counters/read.ts'
 import { type CountedOf, FigureLink } from './figure-link.tsx'
-import { type Figure, figureNames, figuresOf, figureWords, type Span, spans } from './spans.ts'
+import { type Figure, figureNames, figuresOf, figureWords, firstHourOf, type Span, spans } from './spans.ts'
 
 interface FiguresProps {
   columns: readonly { span: Span; counts: Counts }[]
@@ -11,8 +11,8 @@ interface FiguresProps {
 /** Counts over several spans, side by side; each leads to its sends. */
 export function Figures({ columns, of, now }: FiguresProps) {
   const shown = columns.map(({ span, counts }) => ({
-    span,
     name: spans[span].name,
+    from: firstHourOf(span, now),
     figures: figuresOf(counts),
   }))
   return (
@@ -32,9 +32,9 @@ export function Figures({ columns, of, now }: FiguresProps) {
               <th scope="row" title={figureWords[figure]}>
                 {figure}
               </th>
-              {shown.map(({ span, name, figures }) => (
+              {shown.map(({ name, from, figures }) => (
                 <td data-label={name} class={alarming(figure, figures[figure])}>
-                  <FigureLink {...{ figure, of, span, now }} count={figures[figure]} />
+                  <FigureLink {...{ figure, of, from }} count={figures[figure]} />
                 </td>
               ))}
             </tr>

@@ -18,6 +18,8 @@ export function hoursOf(span: Span, now: Date): Date[] {
   return Array.from({ length: hours + 1 }, (_, ago) => new Date(present - (hours - ago) * hourMs))
 }
 
+export const firstHourOf = (span: Span, now: Date): Date => hoursOf(span, now)[0] ?? now
+
 export const noCounts: Counts = {
   accepted: 0,
   sent: 0,

@@ -6,7 +6,7 @@ import { deliveryStates } from '../../core/receipts/receipt.ts'
 import { isStorable } from '../../core/requests/characters.ts'
 import { contactInQuery, momentInQuery } from '../../core/requests/decoded-plus.ts'
 import { readCursor } from '../../core/requests/list-query.ts'
-import { type SendStatus, sendStatuses } from '../../core/sends/timeline.ts'
+import { sendStatuses } from '../../core/sends/timeline.ts'
 import type { ResolvedList } from './resolve-list.ts'
 
 /** An empty field counts as absent. */
@@ -32,8 +32,8 @@ export function momentOf(text: string): Date | undefined {
 export const time = (name: string) =>
   parsed(momentOf, `${name}: enter a date and time, such as 2026-11-21T14:00.`)
 
-/** A scheduled send is `queued`, but people look for it apart. */
-export const listStates = [...sendStatuses, 'scheduled'] as const
+/** A scheduled send is `queued`, but people look for it apart. Those that wait are counted by pages as one. */
+export const listStates = [...sendStatuses, 'scheduled', 'waiting', 'waiting_now'] as const
 
 const longestReason = 500
 
@@ -85,13 +85,13 @@ export function readListForm(input: ListInput): { form: ListForm } | { issues: s
   if (!data) return { issues: error.issues.map(({ message }) => message) }
   const { status, dueFrom, dueTo } = data
   const isDue = dueFrom !== undefined || dueTo !== undefined
-  if (isDue && status !== undefined && !isWaiting(status))
+  if (isDue && status !== undefined && !hasDueTime(status))
     return { issues: ['Due: only queued and scheduled sends are due. Choose one of these states.'] }
   return { form: data }
 }
 
 /** Whether sends of this state are due at some time. */
-export const isWaiting = (state: string | undefined) => state === 'queued' || state === 'scheduled'
+export const hasDueTime = (state: string | undefined) => state === 'queued' || state === 'scheduled'
 
 /**
  * Whether the filters hold a contact, which must not get into a URL, because proxies and browsers record URLs. A provider's message
@@ -113,21 +113,28 @@ export const toMinute = (ms: number): string => new Date(ms).toISOString().slice
 
 /** What the database is asked for. @param resolved the ids, as these fields may be names. */
 export function queryOf(
-  { status, contact, messageId, accountId: _, channelId: _channel, flowId: _flow, ...form }: ListForm,
+  { status, contact, messageId, providerCode, accountId: _, channelId: _c, flowId: _f, ...form }: ListForm,
   { channelId, flowId }: Pick<ResolvedList, 'channelId' | 'flowId'>,
   limit: number,
 ): SendsQuery {
-  const state: SendStatus | undefined = status === 'scheduled' ? 'queued' : status
   return {
     ...form,
+    ...statesOf(status),
+    code: providerCode,
     limit,
     channelId,
     flowId,
     contact,
     providerMessageIds: messageId,
-    status: state,
-    // `queued` leaves out those that wait for their time.
-    scheduled: status === undefined ? undefined : status === 'scheduled',
     near: true,
   }
+}
+
+function statesOf(state: ListForm['status']): Pick<SendsQuery, 'status' | 'scheduled' | 'waiting'> {
+  if (state === undefined) return {}
+  if (state === 'waiting') return { waiting: 'all' }
+  if (state === 'waiting_now') return { waiting: 'now' }
+  const isScheduled = state === 'scheduled'
+  // `queued` leaves out those that wait for their time.
+  return { status: isScheduled ? 'queued' : state, scheduled: isScheduled }
 }

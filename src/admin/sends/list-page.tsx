@@ -51,9 +51,14 @@ export function ListPage(props: ListPageProps) {
   )
 }
 
+const optionWords: Record<(typeof listStates)[number], string> = {
+  ...stateWords,
+  scheduled: 'waiting for its time',
+  waiting: 'scheduled, queued, or being sent',
+  waiting_now: 'queued, or being sent',
+}
 const stateOptions = listStates.map(
-  (state) =>
-    [state, `${state}: ${state === 'scheduled' ? 'waiting for its time' : stateWords[state]}`] as const,
+  (state) => [state, `${state.replace('_', ' ')}: ${optionWords[state]}`] as const,
 )
 
 /** A sentence, which opens the form. */
@@ -70,7 +75,11 @@ function Filters({ input, sentence, isOpen }: ListPageProps & { isOpen: boolean 
         <TextField {...of('channelId')} label="Channel" hint="Its id or its name" />
         <Choice {...of('status')} label="State" options={stateOptions} />
         <TextField {...of('reason')} label="Reason contains" hint="In either case" />
-        <TextField {...of('providerCode')} label="Code" hint="Of the provider, such as 131047" />
+        <TextField
+          {...of('providerCode')}
+          label="Code"
+          hint="Of the provider, such as 131047; its status where it gave none"
+        />
         <TextField {...of('contact')} label="Contact" hint="Whole phone number or e-mail address" />
         <TextField {...of('reference')} label="Reference" hint="The client's own id, as it was sent" />
         <TextField

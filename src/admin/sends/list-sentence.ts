@@ -11,6 +11,8 @@ const stateWords: Record<(typeof listStates)[number], string> = {
   uncertain: 'Uncertain sends',
   canceled: 'Canceled sends',
   scheduled: 'Scheduled sends',
+  waiting: 'Sends that wait, scheduled ones included,',
+  waiting_now: 'Sends that wait now, without scheduled ones,',
 }
 
 const isState = (text: string | undefined): text is keyof typeof stateWords =>

@@ -10,9 +10,16 @@ import { suppressionKeyOf } from '../suppressions/suppression-key.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof findExplanation>>>
 
+export interface ShownEntry {
+  entry: Suppression
+  channelName: string | undefined
+  /** Undefined if a provider's report added it, or the audit no longer has it. */
+  added: RecordedChange | undefined
+}
+
 export interface SuppressedSend {
   /** The suppressions that hold for its contact on its channels. */
-  entries: { entry: Suppression; channelName: string | undefined; added: RecordedChange | undefined }[]
+  entries: ShownEntry[]
   /** Whether it ended because of one. */
   endedSuppressed: boolean
 }
@@ -25,16 +32,29 @@ export async function suppressedSend(
 ): Promise<SuppressedSend> {
   const contact = { type: send.contactType, value: send.contactValue }
   const all = await suppressionsOfContact(db, { accountId, contact }, suppressionKeyOf(settings))
-  const channels = new Map(facts.channels.map(({ channelId, name }) => [channelId, name]))
-  const entries = all.filter(({ channelId }) => channelId === null || channels.has(channelId))
-  const additions = entries.map(async (entry) => {
-    const added = await pageOfAudit(db, { target: entry.suppressionId, action: 'suppression.add', limit: 1 })
-    return { entry, channelName: channels.get(entry.channelId ?? ''), added: added.items[0] }
-  })
+  const channels = facts.channels.map(({ channelId: id, name }) => ({ id, name }))
+  const entries = all.filter(
+    ({ channelId }) => channelId === null || channels.some(({ id }) => id === channelId),
+  )
   return {
-    entries: await Promise.all(additions),
+    entries: await Promise.all(entries.map((entry) => entryShown(db, entry, channels))),
     endedSuppressed: causeOfReason(send.failure ?? '') !== undefined,
   }
+}
+
+/** @param channels of its account. */
+export async function entryShown(
+  db: AdminRuntime['db'],
+  entry: Suppression,
+  channels: readonly { id: string; name: string }[],
+): Promise<ShownEntry> {
+  const { items } = await pageOfAudit(db, {
+    target: entry.suppressionId,
+    action: 'suppression.add',
+    limit: 1,
+  })
+  const channelName = channels.find(({ id }) => id === entry.channelId)?.name
+  return { entry, channelName, added: items[0] }
 }
 
 /** Whether the contact of a send is or was suppressed: by whom, why, and where that is changed. */
@@ -61,7 +81,7 @@ export function Suppressed({ entries, endedSuppressed }: SuppressedSend) {
   )
 }
 
-function Entry({ entry, channelName, added }: SuppressedSend['entries'][number]) {
+export function Entry({ entry, channelName, added }: ShownEntry) {
   const { suppressionId, channelId, cause, reason, requestId, createdAt } = entry
   return (
     <li>

@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx'
 import type { Attention } from '../../../db/overview/attention.ts'
+import { ChannelCount } from '../channels/channel-state.tsx'
 import { hostOf } from '../endpoints/callback-table.tsx'
 import { formatCount } from '../numbers/spans.ts'
 import { Moment } from '../page/inline-elements.tsx'
@@ -15,8 +16,8 @@ export function AttentionList({ attention, uncertain }: { attention: Attention; 
   const lines = [
     ...providers.map(({ provider, channels, failing, since }) => (
       <>
-        <a href={`/channels?provider=${provider}&state=failing`}>{provider}</a> fails for {failing} of{' '}
-        {channels} channels since <Moment at={since} />
+        {provider} fails for <ChannelCount {...{ provider, count: failing, state: 'failing' }} /> of{' '}
+        <ChannelCount {...{ provider, count: channels }} /> channels since <Moment at={since} />
       </>
     )),
     ...stopped.map(({ channelId, name, accountName, isHeld, since, reason }) => (

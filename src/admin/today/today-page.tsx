@@ -12,7 +12,7 @@ import {
   type Figure,
   figuresOf,
   figureWords,
-  hoursOf,
+  firstHourOf,
   noCounts,
   type Span,
   spanNames,
@@ -54,7 +54,6 @@ export function TodayPage({ query, accountName, now, countedSince, ...shown }: T
   const of = accountName === undefined ? 'All accounts' : `Account ${accountName}`
   const columns = spanNames.map((span) => ({ span, counts: sumOfSpan(byHour, span, now) }))
   const week = columns.find(({ span }) => span === 'week')?.counts ?? noCounts
-  const [from = now] = hoursOf('week', now)
   return (
     <Layout title="Today" at="/">
       <h1>Today</h1>
@@ -62,12 +61,17 @@ export function TodayPage({ query, accountName, now, countedSince, ...shown }: T
       <section aria-labelledby="sums">
         <h2 id="sums">{of}</h2>
         <Figures columns={columns} of={{ accountId: query.account }} now={now} />
-        <SpanNote from={from} countedSince={countedSince} />
-        <HourChart byHour={byHour} now={now} />
+        <SpanNote from={firstHourOf('week', now)} countedSince={countedSince} />
+        <HourChart byHour={byHour} of={{ accountId: query.account }} now={now} />
       </section>
       <AccountForm query={query} accountName={accountName} />
       <ByChannel query={query} now={now} {...listed} />
-      <FailureTable failures={failures} title={`What went wrong, ${spans[query.span].name.toLowerCase()}`} />
+      <FailureTable
+        failures={failures}
+        title={`What went wrong, ${spans[query.span].name.toLowerCase()}`}
+        of={{ accountId: query.account }}
+        from={firstHourOf(query.span, now)}
+      />
       {query.account !== undefined && changes && <History target={query.account} changes={changes} />}
     </Layout>
   )
@@ -145,7 +149,11 @@ function ByChannel({ query, now, channels, counts, isMore }: ByChannelProps) {
             </thead>
             <tbody>
               {channels.map((channel) => (
-                <ChannelRow {...{ channel, span, now }} counts={counts.get(channel.channelId) ?? noCounts} />
+                <ChannelRow
+                  channel={channel}
+                  from={firstHourOf(span, now)}
+                  counts={counts.get(channel.channelId) ?? noCounts}
+                />
               ))}
             </tbody>
           </table>
@@ -170,11 +178,10 @@ function ByChannel({ query, now, channels, counts, isMore }: ByChannelProps) {
 interface ChannelRowProps {
   channel: ListedChannel
   counts: Counts
-  span: Span
-  now: Date
+  from: Date
 }
 
-function ChannelRow({ channel, counts, span, now }: ChannelRowProps) {
+function ChannelRow({ channel, counts, from }: ChannelRowProps) {
   const of = { channelId: channel.channelId }
   const figures = figuresOf(counts)
   return (
@@ -190,7 +197,7 @@ function ChannelRow({ channel, counts, span, now }: ChannelRowProps) {
       </td>
       {shownFigures.map((name) => (
         <td data-label={name} class={alarming(name, figures[name])}>
-          <FigureLink {...{ of, span, now }} figure={name} count={figures[name]} />
+          <FigureLink {...{ of, from }} figure={name} count={figures[name]} />
         </td>
       ))}
       <td data-label="Waiting now">

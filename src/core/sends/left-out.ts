@@ -31,6 +31,9 @@ const words = {
   uncertain: (count) => `${verb(count, 'is', 'are')} uncertain`,
   canceled: (count) => `${verb(count, 'was', 'were')} canceled before`,
   listed: () => 'on the list already, or in the file twice',
+  sealed: () => 'sealed with CREDENTIALS_KEY before',
+  forgotten: (count) => `${verb(count, 'is', 'are')} no longer known to the provider`,
+  noNews: (count) => `${verb(count, 'has', 'have')} no other state at the provider`,
   unfinished: (count) => `${verb(count, 'has', 'have')} not ended: erase the contact again later`,
 } satisfies Record<string, (count: number) => string>
 
@@ -62,6 +65,25 @@ export const nothingThere = {
     'No send has this state and matches. Erased ones, and those that are no longer kept, can not be replayed.',
   cancel: 'The account has no such send: none was accepted, or they are no longer kept.',
   import: 'The file has no entry.',
+  rotate: 'No channel has a config, and no endpoint a secret.',
+  receipts:
+    'No message that was accepted since then and sent lacks its delivery state. An earlier --since looks further back.',
+  delete: 'No send of the channel waited.',
   erase:
     'The account has no send to this contact, or all were erased before. Other accounts are not looked at.',
+} as const
+
+/** Why a contact was not suppressed: it is. */
+export const suppressedBefore = ({ cause, createdAt }: { cause: string; createdAt: string }): string =>
+  `Nothing was added: the contact has been suppressed since ${createdAt} (${cause}). That entry stays as it is, with its reason.`
+
+/** Why no suppression was removed. */
+export const notSuppressed = {
+  never: 'There is no such entry',
+  removed: ({ by, at }: { by: string; at: Date }) =>
+    `There is no such entry: ${by} removed it at ${at.toISOString()}`,
+  /** @param channelIds null for all channels. */
+  elsewhere: (channelIds: readonly (string | null)[]) =>
+    `There is no such entry: the contact is suppressed on ${channelIds.map((id) => id ?? 'all channels').join(', ')}`,
+  contact: 'There is no such entry: the contact is not suppressed',
 } as const

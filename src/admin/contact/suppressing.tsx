@@ -1,15 +1,19 @@
 import type { Context } from 'hono'
 import { accountChannels } from '../../../db/accounts/names.ts'
+import { pageOfAudit } from '../../../db/audit/list.ts'
 import { audited } from '../../../db/audit/record.ts'
 import { addSuppression, removeSuppression } from '../../../db/suppression/entries.ts'
 import { suppressionChanged } from '../../core/accounts/audit-details.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
+import { notSuppressed } from '../../core/sends/left-out.ts'
 import { removalFault, suppressionReason } from '../../core/suppression/suppression.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import type { AdminEnv, AdminRuntime } from '../context.ts'
 import { PageError } from '../errors.tsx'
+import { entryShown } from '../support/suppressed.tsx'
 import { suppressionKeyOf } from '../suppressions/suppression-key.ts'
 import { contactLink, type FoundContact, isOpaque } from './find-contact.ts'
+import { SuppressedBeforePage } from './suppressed-before-page.tsx'
 
 type Fields = Record<string, unknown>
 
@@ -24,7 +28,7 @@ export function suppressing({ db, settings, log }: AdminRuntime) {
     const channels = await accountChannels(db, accountId)
     if (channelId !== null && !channels.some(({ id }) => id === channelId))
       throw new PageError(400, 'Channel: the account has no such channel.')
-    const { entry } = await audited(
+    const { entry, isNew } = await audited(
       db,
       (transaction) => addSuppression(transaction, { accountId, contact, channelId }, reason, key),
       ({ entry, isNew }) =>
@@ -33,9 +37,12 @@ export function suppressing({ db, settings, log }: AdminRuntime) {
           ...suppressionChanged('suppression.add', entry, accountId, isOpaque(ref) ? ref : {}),
         },
     )
+    const back = contactLink(isOpaque(ref) ? ref : { suppressionId: entry.suppressionId })
+    if (!isNew)
+      return c.html(<SuppressedBeforePage shown={await entryShown(db, entry, channels)} back={back} />)
     const by = c.get('person').name
     log.info({ event: 'suppression_added', suppressionId: entry.suppressionId, accountId, by })
-    return c.redirect(contactLink(isOpaque(ref) ? ref : { suppressionId: entry.suppressionId }), 303)
+    return c.redirect(back, 303)
   }
 
   async function unsuppress(c: Context<AdminEnv>, { accountId, ref }: FoundContact, fields: Fields) {
@@ -60,13 +67,19 @@ export function suppressing({ db, settings, log }: AdminRuntime) {
                 ...suppressionChanged('suppression.remove', entry, accountId, more),
               },
           )
-    if (!removed) throw new PageError(404, 'There is no such entry. It may have been removed meanwhile.')
+    if (!removed) throw new PageError(404, `${await whyNotRemoved(db, id)}.`)
     log.info({ event: 'suppression_removed', suppressionId: id, accountId, by: c.get('person').name })
     const isGone = ref.suppressionId === id || !isOpaque(ref)
     return c.redirect(isGone ? `/suppressions?accountId=${accountId}` : contactLink(ref), 303)
   }
 
   return { suppress, unsuppress }
+}
+
+async function whyNotRemoved(db: AdminRuntime['db'], id: string | undefined): Promise<string> {
+  if (id === undefined) return notSuppressed.never
+  const { items } = await pageOfAudit(db, { target: id, action: 'suppression.remove', limit: 1 })
+  return items[0] ? notSuppressed.removed(items[0]) : notSuppressed.never
 }
 
 /** Null if none was typed. */
