@@ -89,8 +89,11 @@ test.concurrent('its waiting sends fail with a reason, and it is answered as abs
   expect(await ask('channel', 'list', '--account', account.accountId)).toEqual({ channels: [] })
   expect(await holdChannel(service.runtime.db, channelId, 'again')).toBe(false)
   expect(await resumeChannel(service.runtime.db, channelId)).toBe(false)
+  expect(await remove(channelId)).toMatchObject({
+    status: 3,
+    stderr: expect.stringMatching(`^No channel ${channelId}: it was deleted at `),
+  })
   for (const command of [
-    ['channel', 'delete', channelId],
     ['channel', 'update', channelId, '--name', 'Again'],
     ['template', 'list', '--channel', channelId],
     ['replay', '--channel', channelId, '--status', 'failed'],
