@@ -19,7 +19,7 @@ interface AuditPageProps {
 export function AuditPage({ input, issues = [], changes, names, next }: AuditPageProps) {
   const { after: _, ...filters } = input
   return (
-    <Layout title="Audit" at="/audit">
+    <Layout title="Audit" at="/audit" isWide>
       <h1>Who did what?</h1>
       <FilterForm action="/audit" isOpen={Object.keys(filters).length > 0}>
         <TextField

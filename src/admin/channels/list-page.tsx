@@ -24,7 +24,7 @@ interface ListPageProps {
 /** All channels, those first whose sends don't go. */
 export function ChannelListPage({ filter, channels, counts, lastFailures, next }: ListPageProps) {
   return (
-    <Layout title="Channels" at="/channels">
+    <Layout title="Channels" at="/channels" isWide>
       <h1>Channels</h1>
       <Filters filter={filter} />
       <section aria-labelledby="list">
@@ -104,7 +104,7 @@ function List({
                     <ChannelState channel={channel} />
                   </td>
                   <td data-label="Last failed answer" class="words">
-                    {lastFailure ? <LastFailedAnswer {...lastFailure} /> : '–'}
+                    <span>{lastFailure ? <LastFailedAnswer {...lastFailure} /> : '–'}</span>
                   </td>
                   <td data-label="Waiting">
                     <Waiting channel={channel} />

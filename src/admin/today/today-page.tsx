@@ -55,7 +55,7 @@ export function TodayPage({ query, accountName, now, countedSince, ...shown }: T
   const columns = spanNames.map((span) => ({ span, counts: sumOfSpan(byHour, span, now) }))
   const week = columns.find(({ span }) => span === 'week')?.counts ?? noCounts
   return (
-    <Layout title="Today" at="/">
+    <Layout title="Today" at="/" isWide>
       <h1>Today</h1>
       {query.account === undefined && <AttentionList attention={attention} uncertain={week.uncertain} />}
       <section aria-labelledby="sums">
