@@ -2,7 +2,7 @@ import { and, asc, isNull, sql } from 'drizzle-orm'
 import type { Database } from '../connection/client.ts'
 import { channels } from '../schema.ts'
 
-/** A process that starts looks at no more: an operator who fixes these starts it again. */
+/** Limit of the channels that a process reads at its start. */
 const maxRead = 1000
 
 /** The channels that may call in plain text, by their configs; whether they do depends on their hosts (`plainWarning`). */

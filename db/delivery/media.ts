@@ -3,7 +3,7 @@ import type { MediaDescription } from '../../src/core/messages/message.ts'
 import type { Database } from '../connection/client.ts'
 import { media, sends } from '../schema.ts'
 
-/** What is read at a time of media that a provider fetches: of 16 MiB at once, the process would have several copies. */
+/** Media is read in pieces: the process would hold several copies of 16 MiB at once. */
 const pieceBytes = 256 * 1024
 
 const pieceFrom = (start: number) =>
@@ -28,7 +28,7 @@ export async function findMedia(
   return { firstPiece: row.firstPiece, sizeBytes: row.sizeBytes, description: row.message.media }
 }
 
-/** A further piece of the content of media; undefined if it was removed. PostgreSQL reads no more than the piece. */
+/** Reads the piece of a send's media that begins at `start`; undefined if the media was removed. PostgreSQL reads that piece alone. */
 export async function readPiece(db: Database, requestId: string, start: number): Promise<Buffer | undefined> {
   const [row] = await db
     .select({ piece: pieceFrom(start) })

@@ -37,7 +37,7 @@ interface ChannelStates {
   breakersHalfOpen: number
   /** Whose provider should report each message, and has reported none for an hour. */
   withoutReceipts: number
-  /** Of the first of these channels. */
+  /** The names of the first channels of each kind. */
   heldNames: string[]
   breakerNames: string[]
   withoutReceiptsNames: string[]

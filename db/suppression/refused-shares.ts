@@ -9,7 +9,7 @@ export interface RefusedChannels {
   provider: ProviderName
   cause: 'bounce' | 'complaint'
   channels: number
-  /** Of the first of them. */
+  /** The names of the first channels. */
   names: string[]
 }
 

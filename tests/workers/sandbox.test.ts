@@ -55,6 +55,8 @@ test.concurrent.each([
   ['ratelimited', 2, 'sent'],
   ['uncertain', 1, 'uncertain'],
   ['anybody', 1, 'sent'],
+  // A name that every object has.
+  ['constructor', 1, 'sent'],
 ])(
   'the sandbox behaves by the local part at any domain: %s@, attempt %i: %s',
   async (localPart, attempt, outcome) => {

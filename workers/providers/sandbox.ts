@@ -25,11 +25,11 @@ const byNumber: Record<string, string> = {
 }
 
 /** The receipts that the recipient's phone or server sends, one after the other. */
-const receiptsOf: Record<string, readonly DeliveryState[]> = {
-  delivered: ['delivered'],
-  'delivered, read': ['delivered', 'read'],
-  undelivered: ['undelivered'],
-}
+const receiptsOf = new Map<string | undefined, readonly DeliveryState[]>([
+  ['delivered', ['delivered']],
+  ['delivered, read', ['delivered', 'read']],
+  ['undelivered', ['undelivered']],
+])
 const receiptAfterMs = 300
 
 const behaviourOf: Record<ContactType, (value: string) => string | undefined> = {
@@ -99,7 +99,7 @@ export function sandbox(db: Database, record: ReceiptRecorder): Provider {
       if (typeof providerMessageId !== 'string') return providerMessageId
       if (behaviour === 'uncertain')
         return { ...recipients('uncertain'), reason: 'the connection was lost before the answer' }
-      reportLater(delivery, providerMessageId, receiptsOf[behaviour ?? ''] ?? [])
+      reportLater(delivery, providerMessageId, receiptsOf.get(behaviour) ?? [])
       return { outcome: 'sent', providerMessageId, providerStatus: 200 }
     },
   }

@@ -32,7 +32,7 @@ export function momentOf(text: string): Date | undefined {
 export const time = (name: string) =>
   parsed(momentOf, `${name}: enter a date and time, such as 2026-11-21T14:00.`)
 
-/** A scheduled send is `queued`, but people look for it apart. Those that wait are counted by pages as one. */
+/** The states that a list can be filtered by. People look for scheduled sends separately, and pages count all that wait as one. */
 export const listStates = [...sendStatuses, 'scheduled', 'waiting', 'waiting_now'] as const
 
 const longestReason = 500

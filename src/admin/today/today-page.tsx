@@ -42,7 +42,7 @@ interface TodayProps {
   channels: readonly ListedChannel[]
   counts: ReadonlyMap<string, Counts>
   isMore: boolean
-  /** Of the account. */
+  /** The account's changes; undefined where no account is chosen. */
   changes: readonly RecordedChange[] | undefined
 }
 
