@@ -50,6 +50,7 @@ const pageOf = async (requestId: string) => (await ask(admin, `/support/${reques
 test('the page of a send says who suppressed its contact, since when, and why', async () => {
   await suppress({ reason: 'asked on the phone' })
   const text = await pageOf(await sent())
+  expect(text).toContain('Conversation none Attempts')
   expect(text).toMatch(
     /Its contact is suppressed on all channels since [-\d]+ [:\d]+ UTC : by hand, added by Ann \. Reason: asked on the phone\./,
   )

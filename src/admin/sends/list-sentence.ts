@@ -1,6 +1,6 @@
 import { namesOf } from '../../../db/accounts/names.ts'
 import type { Database } from '../../../db/connection/client.ts'
-import type { ListInput, listStates } from './list-form.ts'
+import { type ListInput, type listStates, momentOf } from './list-form.ts'
 import type { ResolvedList } from './resolve-list.ts'
 
 const stateWords: Record<(typeof listStates)[number], string> = {
@@ -18,6 +18,14 @@ const stateWords: Record<(typeof listStates)[number], string> = {
 const isState = (text: string | undefined): text is keyof typeof stateWords =>
   text !== undefined && Object.hasOwn(stateWords, text)
 
+/** A time of a link may have an offset, and be faulty: then it is repeated as it is. */
+function utc(text: string): string {
+  const at = momentOf(text)
+  if (!at) return text
+  const [day, time = ''] = at.toISOString().split('T')
+  return `${day} ${time.slice(0, 'hh:mm:ss'.length).replace(/:00$/, '')} UTC`
+}
+
 /** The filters of a list, in a sentence without its end. @param names of the account and the channel, if they are known. */
 export function describeList(
   input: ListInput,
@@ -25,7 +33,6 @@ export function describeList(
 ): string {
   const { status, accountId, channelId, flowId, reference, providerCode, reason, delivery } = input
   const { contact, messageId, acceptedFrom, acceptedTo, dueFrom, dueTo } = input
-  const utc = (text: string) => (/[zZ]|[+-]\d\d:\d\d$/.test(text) ? text : `${text.replace('T', ' ')} UTC`)
   const parts = [
     accountId && `of the account ${names.account ?? accountId}`,
     channelId && `of the channel ${names.channel ?? channelId}`,

@@ -66,7 +66,11 @@ export function SendDetails({ timeline, channel, channels, context, same: { itse
         )}
         <Fact name="Conversation">
           {timeline.conversationId === null ? (
-            <span class="muted">none yet: the send joins one before its first attempt</span>
+            <span class="muted">
+              {timeline.finishedAt === null
+                ? 'none yet: the send joins one before its first attempt'
+                : 'none'}
+            </span>
           ) : (
             <>
               <a class="id" href={`/contact?conversationId=${timeline.conversationId}`}>
