@@ -1,5 +1,5 @@
 import type { AutoCause } from '../suppression/suppression.ts'
-import { isVagueCode, saysNoSuchContact, wordsToRead } from './smtp-recipient-words.ts'
+import { isVagueCode, type MailRefusal, saysNoSuchContact, wordsToRead } from './smtp-recipient-words.ts'
 
 /**
  * Enhanced codes that say that there is no such address, or that its mailbox is disabled:
@@ -15,18 +15,8 @@ const saysOtherwise =
 
 /**
  * Why the contact of a refused mail is suppressed; null if it isn't. Clear words count beside a code that says nothing, such as `5.0.0`.
- *
- * @param words the server's text, which isn't kept.
  */
-export function hardBounceOf({
-  code,
-  reply,
-  words,
-}: {
-  code: string | null | undefined
-  reply: number | null
-  words: string
-}): AutoCause | null {
+export function hardBounceOf({ code, reply, words }: MailRefusal): AutoCause | null {
   if (reply !== null && reply < 500) return null
   const text = wordsToRead(words)
   if (saysOtherwise.test(text)) return null

@@ -64,20 +64,17 @@ const meanings: [says: (text: string) => boolean, meaning: string][] = [
  */
 const codesOfSeveral = /^[45]\.(?:1\.(?:1|10|351)|2\.1|4\.1)$/
 
-/**
- * What a server's words say of the contact, where the code alone doesn't settle it.
- *
- * @param of.words the server's text, which isn't kept: it may repeat the address.
- */
-export function meaningInWords({
-  code,
-  reply,
-  words,
-}: {
+/** How a mail server, or its report, refused a mail. */
+export interface MailRefusal {
+  /** RFC 3463, such as `5.1.1`. */
   code: string | null | undefined
   reply: number | null
+  /** The server's text, which isn't kept: it may repeat the address. */
   words: string
-}): string | undefined {
+}
+
+/** What a server's words say of the contact, where the code alone doesn't settle it. */
+export function meaningInWords({ code, reply, words }: MailRefusal): string | undefined {
   if (!isVagueCode(code) && !codesOfSeveral.test(code ?? '')) return undefined
   const isForNow = reply === null ? code?.startsWith('4') : reply < 500
   const read = wordsToRead(words)
