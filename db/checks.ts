@@ -6,6 +6,9 @@ import { suppressionCauses } from '../src/core/suppression/suppression.ts'
 
 const oneOf = (names: readonly string[]) => sql.raw(`(${names.map((name) => `'${name}'`).join(', ')})`)
 
+/** The delivery states that a contact of any kind has. */
+const deliveries = [...new Set(Object.values(deliveryOrder).flat())]
+
 /*
  * What a state implies: a statement that contradicts it fails. Migrations add these checks `not valid`, so that no table is locked
  * while its rows are read; `migrate` validates them afterwards (docs/how-to/add-a-migration.md).
@@ -27,7 +30,7 @@ export const sendChecks = [
   check('sends_losses', sql`losses >= 0`),
   check(
     'sends_delivery',
-    sql`(delivery is null) = (delivery_at is null) and (delivery is null or status = 'sent' and delivery in ${oneOf(deliveryOrder.phone)})`,
+    sql`(delivery is null) = (delivery_at is null) and (delivery is null or status = 'sent' and delivery in ${oneOf(deliveries)})`,
   ),
 ]
 

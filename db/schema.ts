@@ -40,6 +40,7 @@ import {
   suppressionChecks as suppressionRowChecks,
 } from './checks.ts'
 import { entryKey, folded, hasCapitals } from './delivery/contact-rule.ts'
+import { isRefusal } from './suppression/refusal-rule.ts'
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 /** Contacts are compared by it: few have a value with capitals (db/delivery/contact-rule.ts). */
@@ -484,7 +485,7 @@ export const suppressions = pgTable(
     ),
     index('suppressions_of_account').on(table.accountId, table.id),
     index('suppressions_erased').on(table.erasedAt).where(sql`erased_at is not null`),
-    index('suppressions_refused').on(table.createdAt).where(sql`cause in ('bounce', 'complaint')`),
+    index('suppressions_refused').on(table.createdAt).where(sql.raw(isRefusal('cause'))),
     ...suppressionRowChecks,
   ],
 )

@@ -1,3 +1,4 @@
+import { contactTypes, isContactType } from '../../src/core/contacts/contact.ts'
 import type { ListCursor } from '../../src/core/requests/list-query.ts'
 import { type CodeMeaning, meaningsOf } from '../../src/core/search/codes.ts'
 import { type PastedKindName, type Recognised, recognise } from '../../src/core/search/recognise.ts'
@@ -41,7 +42,7 @@ const groups: PastedKindName[][] = [
   ['id'],
   ['namedId'],
   ['messageId'],
-  ['phone', 'email'],
+  contactTypes,
   ['reference', 'name'],
   ['possiblePhone'],
   ['possibleMessageId'],
@@ -52,8 +53,7 @@ const isSure: ReadonlySet<PastedKindName> = new Set([
   'id',
   'namedId',
   'messageId',
-  'phone',
-  'email',
+  ...contactTypes,
 ])
 
 /**
@@ -115,13 +115,12 @@ async function find(
   after: ListCursor | undefined,
 ): Promise<Pick<LookedUp, 'further'> & Pick<LookedUpKind, 'targets'>> {
   const byIndex = async (targets: Promise<Target[]>) => ({ targets: await targets, further: undefined })
+  if (isContactType(kind)) return await byIndex(targetsOfContacts(db, values))
   switch (kind) {
     case 'requestId':
     case 'id':
     case 'namedId':
       return await byIndex(targetsWithIds(db, values))
-    case 'phone':
-    case 'email':
     case 'possiblePhone':
       return await byIndex(targetsOfContacts(db, values))
     case 'reference':

@@ -1,5 +1,6 @@
 import { contactTypes } from '../../src/core/contacts/contact.ts'
 import {
+  anyEvent,
   causeOfSign,
   isOfChannel,
   type SuppressingSign,
@@ -37,7 +38,7 @@ const channelOfEntry = `case when (g.sign, s.contact_type) in (${ofChannel.join(
 
 const suppressStatement = prepared<{ id: string }>(
   'suppress_contacts',
-  'Suppresses the contacts of sends after a bounce, a complaint or an opt-out, as their channels allow it.',
+  `Suppresses the contacts of sends after ${anyEvent}, as their channels allow it.`,
   sqlText`
     with
     -- What was said of each send.

@@ -1,5 +1,5 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
-import { suppressedReasons } from '../../src/core/suppression/suppression.ts'
+import { causes } from '../../src/core/suppression/suppression.ts'
 import { suppressedFor } from '../claim-rule.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { type FailedSend, failQueued } from '../delivery/fail-queued.ts'
@@ -8,8 +8,8 @@ import { sqlText } from '../statement.ts'
 
 const reasonByCause = sqlText`
   case suppressed.cause
-    ${Object.entries(suppressedReasons)
-      .map(([cause, reason]) => `when '${cause}' then '${reason}'`)
+    ${Object.entries(causes)
+      .map(([cause, { storedReason }]) => `when '${cause}' then '${storedReason}'`)
       .join('\n')} end`
 
 const failStatement = failQueued('fail_suppressed', 'Fails queued sends whose contact is suppressed.', {

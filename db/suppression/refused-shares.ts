@@ -1,20 +1,21 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
+import type { AutoCause } from '../../src/core/suppression/suppression.ts'
 import { namesOfChannels } from '../accounts/channel-names.ts'
 import { postedChannel } from '../accounts/posted-channel.ts'
 import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
+import { acceptableShareOf, isRefusal } from './refusal-rule.ts'
 
 /** So many channels of a provider whose contacts refuse too much of what they get. */
 export interface RefusedChannels {
   provider: ProviderName
-  cause: 'bounce' | 'complaint'
+  cause: AutoCause
   channels: number
   /** The names of the first channels. */
   names: string[]
 }
 
-/** Vendors act on senders beyond these shares. One contact of a channel that sends little says nothing. */
-const acceptableShare = `case r.cause when 'bounce' then 0.05 else 0.001 end`
+/** One contact of a channel that sends little says nothing. */
 const leastSends = 100
 const leastRefused = 2
 
@@ -27,7 +28,7 @@ const refusedStatement = prepared<RefusedChannels>(
     from (
       select ${postedChannel} as channel_id, e.cause, count(*) as refused
       from suppressions e join sends s on s.request_id = e.request_id
-      where e.cause in ('bounce', 'complaint') and e.created_at > now() - interval '1 day'
+      where ${isRefusal('e.cause')} and e.created_at > now() - interval '1 day'
       group by 1, 2) r
       join channels c on c.id = r.channel_id
       join accounts a on a.id = c.account_id
@@ -38,7 +39,7 @@ const refusedStatement = prepared<RefusedChannels>(
           and n.hour in (select date_trunc('hour', now(), 'UTC') - ago * interval '1 hour'
                          from generate_series(0, 24) ago)) n
     where r.refused >= ${leastRefused} and n.ended >= ${leastSends}
-      and r.refused > n.ended * ${acceptableShare}
+      and r.refused > n.ended * ${acceptableShareOf('r.cause')}
     group by 1, 2`,
 )
 

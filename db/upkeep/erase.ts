@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Contact, erasedContactValue } from '../../src/core/contacts/contact.ts'
-import type { Message } from '../../src/core/messages/message.ts'
+import { type Message, type MessageType, messageTypes } from '../../src/core/messages/message.ts'
 import type { EventField } from '../../src/core/sends/timeline-events.ts'
 import { firstsOfBatches, idempotencyKeptHours, timeOfKey } from '../admission/idempotency-keys.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
@@ -36,16 +36,19 @@ export const redactedFields = (fields: string) => sqlText`
 /** SQL that is true for a send `s` of an erased contact. */
 export const isErased = `s.contact_value = '${erasedContactValue}'`
 
-const emptyText: Message = { type: 'text', text: { value: '' } }
-const emptyTemplate: Message = { type: 'template', template: { name: '', variables: [] } }
+const json = (message: Message) => sql`${JSON.stringify(message)}::jsonb`
 
-/** An empty message in the form that its readers expect. */
+/** An empty message of each type, in the form that its readers expect. */
+const emptyMessages: Record<MessageType, SQL> = {
+  text: json({ type: 'text', text: { value: '' } }),
+  template: json({ type: 'template', template: { name: '', variables: [] } }),
+  media: sql`
+    jsonb_build_object('type', 'media', 'media',
+                       jsonb_build_object('mediaType', s.message->'media'->'mediaType'))`,
+}
 const emptyMessage = sql`
   case s.message_type
-    when 'text' then ${JSON.stringify(emptyText)}::jsonb
-    when 'template' then ${JSON.stringify(emptyTemplate)}::jsonb
-    else jsonb_build_object('type', 'media', 'media',
-                            jsonb_build_object('mediaType', s.message->'media'->'mediaType')) end`
+    ${sql.join(messageTypes.map((type) => sql`when ${sql.raw(`'${type}'`)} then ${emptyMessages[type]}`), sql` `)} end`
 
 /** An account's contact. */
 interface ContactOf {

@@ -2,6 +2,7 @@ import type { Queue } from 'bullmq'
 import { type Backlog, readBacklog } from '../../db/sends/backlog.ts'
 import { maskText } from '../core/contacts/mask-text.ts'
 import { providerNames } from '../core/providers/index.ts'
+import { acceptableShares } from '../core/suppression/suppression.ts'
 import { Deadline } from '../platform/deadline.ts'
 import type { Readiness } from '../platform/health/readiness.ts'
 import { scrape } from '../platform/health/scrape.ts'
@@ -143,7 +144,7 @@ function showBacklog(gauges: Metrics, backlog: Backlog): void {
     gauges.breakers.set({ provider, state: 'open' }, one?.breakersOpen ?? 0)
     gauges.breakers.set({ provider, state: 'half_open' }, one?.breakersHalfOpen ?? 0)
     gauges.withoutReceipts.set({ provider }, one?.withoutReceipts ?? 0)
-    for (const cause of ['bounce', 'complaint'] as const) {
+    for (const { cause } of acceptableShares) {
       const refused = refusedChannels.find((some) => some.provider === provider && some.cause === cause)
       gauges.oftenRefused.set({ provider, cause }, refused?.channels ?? 0)
       nameChannels(gauges, { provider, trouble: cause }, refused?.names)

@@ -19,7 +19,7 @@ import { anyContact, type Contact } from '../core/contacts/contact.ts'
 import { byteOrderMark } from '../core/requests/csv.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
 import { nothingThere, notSuppressed, suppressedBefore, whatWasLeftOut } from '../core/sends/left-out.ts'
-import { removalFault, suppressionKey } from '../core/suppression/suppression.ts'
+import { anyEventByContact, removalFault, suppressionKey } from '../core/suppression/suppression.ts'
 import { csvHeader } from '../core/suppression/suppression-csv.ts'
 import { shownSuppression } from '../core/suppression/suppression-view.ts'
 import { type Answerer, type CliContext, CliError, renderFields, renderWith } from './answer.ts'
@@ -93,7 +93,7 @@ function removeCommand(suppression: Command, answer: Answerer): void {
     .option(...ofAccount)
     .option(...ofContact)
     .option(...ofChannel)
-    .option('--reason <text>', 'why, for the audit; required for a complaint or an opt-out', operatorsWords)
+    .option('--reason <text>', `why, for the audit; required for ${anyEventByContact}`, operatorsWords)
     .action((id: string | undefined, options: Partial<EntryOptions>, command: Command) =>
       answer(command, async (context) => {
         const removed = await removeEntry(context, id, options)

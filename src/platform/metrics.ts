@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { messageTypes } from '../core/messages/message.ts'
 import { suppressionCauses } from '../core/suppression/suppression.ts'
 import { build } from './process/build.ts'
 
@@ -382,7 +383,7 @@ type Counted = Pick<
 /** Sets counters to 0 at the start. Otherwise Prometheus would miss the first increment. */
 function startAtZero({ accepted, rateLimited, ended, suppressed, callbacks }: Counted): void {
   for (const cause of suppressionCauses) suppressed.inc({ cause }, 0)
-  for (const message_type of ['text', 'template', 'media']) accepted.inc({ message_type }, 0)
+  for (const message_type of messageTypes) accepted.inc({ message_type }, 0)
   for (const limit of ['account', 'address', 'key']) rateLimited.inc({ limit }, 0)
   for (const status of ['sent', 'failed', 'uncertain', 'canceled']) ended.inc({ status }, 0)
   for (const result of ['delivered', 'failed', 'given_up', 'gone']) callbacks.inc({ result }, 0)

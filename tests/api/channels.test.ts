@@ -6,6 +6,7 @@ import { createFlow } from '../../db/accounts/flows.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { openBreaker } from '../../db/delivery/breakers.ts'
 import { templates } from '../../db/schema.ts'
+import { contactTypes } from '../../src/core/contacts/contact.ts'
 import { absentId } from '../support/absent-id.ts'
 import { allPages, ask } from '../support/account-routes.ts'
 import { buildAccount, buildChannel, buildKey } from '../support/builders.ts'
@@ -32,7 +33,7 @@ test('an account lists its channels, oldest first, without their configs, and no
         channelId: account.channelId,
         name: 'Test',
         provider: 'sandbox',
-        contactTypes: ['phone', 'email'],
+        contactTypes,
         messageTypes: ['text', 'template', 'media'],
         status: 'ready',
         statusSince: null,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { eraseSuppressions } from '../../db/suppression/entries.ts'
-import { suppressedReasons } from '../../src/core/suppression/suppression.ts'
+import { causes } from '../../src/core/suppression/suppression.ts'
 import { allPages, ask } from '../support/account-routes.ts'
 import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -33,7 +33,7 @@ test('an added contact is listed whole, gets nothing, and gets sends again once 
   const worker = await service.startWorker()
   const refused = await accept(service, by, textBody('Hello', 'Ann@example.com'))
   const timeline = await finishedTimeline(service, refused, by.apiKey)
-  expect(timeline.events.at(-1)).toMatchObject({ event: 'failed', reason: suppressedReasons.manual })
+  expect(timeline.events.at(-1)).toMatchObject({ event: 'failed', reason: causes.manual.storedReason })
   expect((await ask(service, by, 'DELETE', `${path}/${entry.suppressionId}`)).status).toBe(204)
   const requestId = await accept(service, by, textBody('Hello', 'Ann@example.com'))
   expect((await finishedTimeline(service, requestId, by.apiKey)).status).toBe('sent')

@@ -5,7 +5,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { expect, onTestFinished, test } from 'vitest'
 import { holdChannel } from '../../db/accounts/channels.ts'
 import { eraseSuppressions } from '../../db/suppression/entries.ts'
-import { suppressedReasons } from '../../src/core/suppression/suppression.ts'
+import { causes } from '../../src/core/suppression/suppression.ts'
 import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCli, startCli } from '../support/cli.ts'
 import { finishedTimeline, serviceOfFile, testSuppressionKey } from '../support/service.ts'
@@ -230,7 +230,7 @@ test('waiting sends of imported contacts fail within seconds, on a held channel 
   await suppression('import', '--account', account.accountId, '--file', path)
   const timeline = await finishedTimeline(service, requestId, account.apiKey)
   await worker.stop()
-  expect(timeline.events.at(-1)).toMatchObject({ event: 'failed', reason: suppressedReasons.manual })
+  expect(timeline.events.at(-1)).toMatchObject({ event: 'failed', reason: causes.manual.storedReason })
 })
 
 test('a large file is imported whole, with its progress', async () => {

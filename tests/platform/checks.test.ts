@@ -9,6 +9,8 @@ import type { NewSend } from '../../db/admission/new-send.ts'
 import { connectDatabase } from '../../db/connection/client.ts'
 import { migrateDatabase } from '../../db/migrate.ts'
 import * as schema from '../../db/schema.ts'
+import { deliveryStates } from '../../src/core/receipts/receipt.ts'
+import { suppressionCauses } from '../../src/core/suppression/suppression.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { buildAccount } from '../support/builders.ts'
 import { serviceOfFile } from '../support/service.ts'
@@ -81,7 +83,7 @@ const cases: { name: string; refused: string[]; allowed: string[] }[] = [
       send(`delivery = 'read', ${ended('sent')}`),
       send(`delivery_at = now(), ${ended('sent')}`),
     ],
-    allowed: ['delivered', 'read', 'undelivered'].map((delivery) =>
+    allowed: deliveryStates.map((delivery) =>
       send(`delivery = '${delivery}', delivery_at = now(), ${ended('sent')}`),
     ),
   },
@@ -138,7 +140,7 @@ const cases: { name: string; refused: string[]; allowed: string[] }[] = [
   {
     name: 'suppressions_cause',
     refused: [suppression('spam')],
-    allowed: ['manual', 'bounce', 'complaint', 'opt_out'].map(suppression),
+    allowed: suppressionCauses.map(suppression),
   },
   {
     name: 'callbacks_tries',

@@ -8,7 +8,7 @@ import { listConversations } from '../../db/delivery/conversations.ts'
 import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { listSuppressions } from '../../db/suppression/entries.ts'
 import { erasedContactValue } from '../../src/core/contacts/contact.ts'
-import { suppressedReasons } from '../../src/core/suppression/suppression.ts'
+import { causes } from '../../src/core/suppression/suppression.ts'
 import { attemptedSend, beginAttempt, received, rowOf, timelineOf } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
@@ -71,7 +71,7 @@ const bothSent = async (by: Account, one: string, other: string) => [
 
 const entriesOf = ({ accountId }: Account) => listSuppressions(db, accountId, { limit: 100 })
 
-const ways: [string, (by: Account, value: string) => Promise<unknown>, keyof typeof suppressedReasons][] = [
+const ways: [string, (by: Account, value: string) => Promise<unknown>, keyof typeof causes][] = [
   ['route', (by, value) => suppressions(by, 'POST', '', { contact: { value } }), 'manual'],
   [
     'command',
@@ -82,10 +82,10 @@ const ways: [string, (by: Account, value: string) => Promise<unknown>, keyof typ
   ['bounce', bounce, 'bounce'],
 ]
 
-async function expectSuppressed(by: Account, value: string, cause: keyof typeof suppressedReasons) {
+async function expectSuppressed(by: Account, value: string, cause: keyof typeof causes) {
   const timeline = await finishedTimeline(service, await accept(service, by, to(value)), by.apiKey)
   expect(timeline).toMatchObject({ status: 'failed', attempts: 0 })
-  expect(timeline.events.at(-1)?.reason).toBe(suppressedReasons[cause])
+  expect(timeline.events.at(-1)?.reason).toBe(causes[cause].storedReason)
 }
 
 test.each(ways)(

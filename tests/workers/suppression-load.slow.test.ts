@@ -6,7 +6,7 @@ import { claimSends } from '../../db/delivery/claims.ts'
 import { sends as sendRows } from '../../db/schema.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
-import { suppressedReasons } from '../../src/core/suppression/suppression.ts'
+import { causes } from '../../src/core/suppression/suppression.ts'
 import { received, rowOf } from '../support/attempts.ts'
 import { accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
@@ -93,7 +93,7 @@ test('entries that come while sends are accepted, scheduled, held and replayed, 
     expect({ status, failure }).toEqual(
       calls.length > 0
         ? { status: 'sent', failure: null }
-        : { status: 'failed', failure: suppressedReasons.manual },
+        : { status: 'failed', failure: causes.manual.storedReason },
     )
     expect(attempt).toBe(calls.length)
   }

@@ -7,7 +7,7 @@ import { replaySend } from '../../db/sends/replays.ts'
 import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { addSuppression, listSuppressions, removeSuppression } from '../../db/suppression/entries.ts'
 import type { ReceiptKind } from '../../src/core/receipts/receipt.ts'
-import { type SuppressingSign, suppressedReasons } from '../../src/core/suppression/suppression.ts'
+import { type SuppressingSign, causes } from '../../src/core/suppression/suppression.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -58,10 +58,10 @@ async function expectSuppressed(by: Account, requestId: string, attempts = 0): P
   const timeline = await finishedTimeline(service, requestId, by.apiKey)
   expect(timeline).toMatchObject({ status: 'failed', attempts })
   expect(timeline.events.filter(({ event }) => event === 'failed').at(-1)?.reason).toBe(
-    suppressedReasons.manual,
+    causes.manual.storedReason,
   )
   const lines = service.logsOf(requestId).filter(({ event }) => event === 'failed')
-  expect(lines.map(({ reason }) => reason)).toEqual([suppressedReasons.manual])
+  expect(lines.map(({ reason }) => reason)).toEqual([causes.manual.storedReason])
 }
 
 test('a send to a suppressed contact is accepted, in a batch too, and fails without a call; its endpoint is told so', async () => {
@@ -158,7 +158,7 @@ test('a replay to a suppressed contact fails again, without a call', async () =>
   await eventually('it failed again', async () => (await rowOf(service, requestId)).status === 'failed')
   await worker.stop()
   const { failure, attempt } = await rowOf(service, requestId)
-  expect({ failure, attempt }).toEqual({ failure: suppressedReasons.manual, attempt: 1 })
+  expect({ failure, attempt }).toEqual({ failure: causes.manual.storedReason, attempt: 1 })
 })
 
 test('the sends behind a suppressed one go on, and after the removal the contact gets sends again', async () => {

@@ -1,3 +1,4 @@
+import { byType } from '../../src/core/messages/message.ts'
 import { knownCode } from '../../src/core/providers/code-table.ts'
 import { headersOfMail } from '../../src/core/providers/mail-fields.ts'
 import { filenameIssue, type ResendConfig } from '../../src/core/providers/resend.ts'
@@ -65,35 +66,27 @@ function mailOf(delivery: ResendDelivery) {
   }
 }
 
-function contentOf({ message, mediaContent }: ResendDelivery): {
+interface Content {
   subject?: string
   text?: string | undefined
   html?: string | undefined
   attachments?: object[]
-} {
-  switch (message.type) {
-    case 'text':
-      return { text: message.text.value }
-    case 'template': {
-      const { definition = {}, variables } = message.template
-      return renderMail(definition, variables)
-    }
-    case 'media': {
-      const { contentType, filename: name } = attachedAs(message.media)
-      // Without a filename, the name is made from the type.
-      const filename = filenameIssue(name) ? `${message.media.mediaType}.bin` : name
-      const source = mediaContent ? { content: '' } : { path: message.media.mediaUrl }
-      const type = message.media.mimetype !== undefined && { content_type: contentType }
-      // A mail without a text would be refused.
-      return {
-        text: message.media.caption || filename,
-        attachments: [{ ...source, filename, ...type }],
-      }
-    }
-    default:
-      return message satisfies never
-  }
 }
+
+const contentOf = ({ message, mediaContent }: ResendDelivery): Content =>
+  byType(message, {
+    text: ({ value }): Content => ({ text: value }),
+    template: ({ definition = {}, variables }): Content => renderMail(definition, variables),
+    media(media): Content {
+      const { contentType, filename: name } = attachedAs(media)
+      // Without a filename, the name is made from the type.
+      const filename = filenameIssue(name) ? `${media.mediaType}.bin` : name
+      const source = mediaContent ? { content: '' } : { path: media.mediaUrl }
+      const type = media.mimetype !== undefined && { content_type: contentType }
+      // A mail without a text would be refused.
+      return { text: media.caption || filename, attachments: [{ ...source, filename, ...type }] }
+    },
+  })
 
 /** The same Idempotency-Key with another body: what an earlier attempt sent has got through. */
 const otherContent = 'invalid_idempotent_request'

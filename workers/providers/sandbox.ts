@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../db/connection/client.ts'
 import { isNotConnected, isUnavailable } from '../../db/connection/errors.ts'
 import { keepSandboxMessage } from '../../db/sends/sandbox-messages.ts'
-import type { ContactType } from '../../src/core/contacts/contact.ts'
 import { withTemplateText } from '../../src/core/messages/text-template.ts'
 import type { DeliveryState } from '../../src/core/receipts/receipt.ts'
 import type { Outcome } from '../../src/core/sends/outcome.ts'
@@ -25,17 +24,15 @@ const byNumber: Record<string, string> = {
 }
 
 /** The receipts that the recipient's phone or server sends, one after the other. */
-const receiptsOf = new Map<string | undefined, readonly DeliveryState[]>([
+const receiptsOf = new Map<string, readonly DeliveryState[]>([
   ['delivered', ['delivered']],
   ['delivered, read', ['delivered', 'read']],
   ['undelivered', ['undelivered']],
 ])
 const receiptAfterMs = 300
 
-const behaviourOf: Record<ContactType, (value: string) => string | undefined> = {
-  phone: (value) => byNumber[value],
-  email: (value) => value.replace(/@.*$/, ''),
-}
+/** By its number, or by what stands before the `@`. */
+const behaviourOf = (value: string): string => byNumber[value] ?? value.replace(/@.*$/, '')
 
 /** Failures that a test recipient asks for are the recipient's fault, so that others on the channel don't wait for them. */
 const recipients = <O extends string>(outcome: O) => ({ outcome, fault: 'recipient' }) as const
@@ -68,7 +65,7 @@ export function sandbox(db: Database, record: ReceiptRecorder): Provider {
     },
     async send(delivery, signal): Promise<Outcome> {
       const { contact, attempt } = delivery
-      const behaviour = behaviourOf[contact.type](contact.value)
+      const behaviour = behaviourOf(contact.value)
       if (behaviour === 'rejected') {
         return {
           ...recipients('rejected'),

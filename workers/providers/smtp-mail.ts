@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { domainOf, parseMailbox } from '../../src/core/contacts/mailbox.ts'
-import type { MediaDescription } from '../../src/core/messages/message.ts'
+import { byType, type MediaDescription } from '../../src/core/messages/message.ts'
 import { headersOfMail } from '../../src/core/providers/mail-fields.ts'
 import { returnPathOf, type SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { renderMail } from '../../src/core/providers/smtp-template.ts'
@@ -67,20 +67,12 @@ export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
   }
 }
 
-function textsOf({ message }: Delivery<SmtpConfig>): Texts {
-  switch (message.type) {
-    case 'text':
-      return { text: message.text.value }
-    case 'media':
-      return { text: message.media.caption }
-    case 'template': {
-      const { definition = {}, variables } = message.template
-      return renderMail(definition, variables)
-    }
-    default:
-      return message satisfies never
-  }
-}
+const textsOf = ({ message }: Delivery<SmtpConfig>): Texts =>
+  byType(message, {
+    text: ({ value }) => ({ text: value }),
+    media: ({ caption }) => ({ text: caption }),
+    template: ({ definition = {}, variables }) => renderMail(definition, variables),
+  })
 
 function attachmentOf({ message, mediaContent }: Delivery<SmtpConfig>) {
   if (message.type !== 'media') return undefined

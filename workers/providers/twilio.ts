@@ -1,3 +1,4 @@
+import { byType, type Message } from '../../src/core/messages/message.ts'
 import { knownCode } from '../../src/core/providers/code-table.ts'
 import { contentOf, isByWhatsApp, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
@@ -73,24 +74,19 @@ function validityPeriod(expiresInMs: number | null): string | undefined {
   return seconds < longestValiditySeconds ? String(seconds) : undefined
 }
 
-function contentFields(message: Delivery<unknown>['message'], mediaLink: string | undefined) {
-  switch (message.type) {
-    case 'text':
-      return { Body: message.text.value }
-    case 'media':
-      return { Body: message.media.caption, MediaUrl: mediaLink ?? message.media.mediaUrl }
-    case 'template': {
-      const { contentSid, variables } = contentOf(message.template)
+const contentFields = (message: Message, mediaLink: string | undefined) =>
+  byType(message, {
+    text: ({ value }) => ({ Body: value }),
+    media: ({ caption, mediaUrl }) => ({ Body: caption, MediaUrl: mediaLink ?? mediaUrl }),
+    template(template) {
+      const { contentSid, variables } = contentOf(template)
       const hasVariables = Object.keys(variables).length > 0
       return {
         ContentSid: contentSid,
         ContentVariables: hasVariables ? JSON.stringify(variables) : undefined,
       }
-    }
-    default:
-      return message satisfies never
-  }
-}
+    },
+  })
 
 function outcomeOf(answer: HttpAnswer, config: TwilioConfig): Outcome {
   const { status: providerStatus } = answer

@@ -1,3 +1,4 @@
+import { byType, type Message } from '../../src/core/messages/message.ts'
 import { knownCode } from '../../src/core/providers/code-table.ts'
 import { parametersOf, type VonageConfig } from '../../src/core/providers/vonage.ts'
 import { vonageCodeOf, vonageCodes } from '../../src/core/providers/vonage-codes.ts'
@@ -55,29 +56,24 @@ function messageOf(delivery: Delivery<VonageConfig>, mediaLink: string | undefin
   }
 }
 
-function contentOf(message: Delivery<unknown>['message'], mediaLink: string | undefined) {
-  switch (message.type) {
-    case 'text':
-      return { message_type: 'text', text: message.text.value }
-    case 'template': {
-      const { locale, parameters } = parametersOf(message.template)
+const contentOf = (message: Message, mediaLink: string | undefined) =>
+  byType(message, {
+    text: ({ value }) => ({ message_type: 'text', text: value }),
+    template(template) {
+      const { locale, parameters } = parametersOf(template)
       return {
         message_type: 'template',
-        template: { name: message.template.name, parameters },
+        template: { name: template.name, parameters },
         whatsapp: { policy: 'deterministic', locale },
       }
-    }
-    case 'media': {
-      const { mediaType, mediaUrl, caption, filename } = message.media
+    },
+    media({ mediaType, mediaUrl, caption, filename }) {
       const type = mediaType === 'document' ? 'file' : mediaType
       const url = mediaLink ?? mediaUrl
       const named = type === 'file' && { name: filename }
       return { message_type: type, [type]: { url, caption: caption || undefined, ...named } }
-    }
-    default:
-      return message satisfies never
-  }
-}
+    },
+  })
 
 /** "Payment required": the account has no credit. */
 const own = {

@@ -1,5 +1,5 @@
 import { contentTypeAs } from '../../src/core/messages/media-content.ts'
-import type { MediaDescription, Message, TemplateMessage } from '../../src/core/messages/message.ts'
+import { byType, type MediaDescription, type Message, type TemplateMessage } from '../../src/core/messages/message.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { filledTemplate } from '../../src/core/providers/whatsapp-cloud-template.ts'
 import type { AttemptOutcome, Outcome } from '../../src/core/sends/outcome.ts'
@@ -45,22 +45,16 @@ function payloadOf({ requestId, contact, message, config }: WhatsAppDelivery, me
 }
 
 /** The message's content, in a field named by its type. */
-function contentOf(message: Message, mediaId: string | undefined, config: WhatsAppCloudConfig) {
-  switch (message.type) {
-    case 'text':
-      return { type: 'text', text: { body: message.text.value } }
-    case 'template':
-      return { type: 'template', template: templateOf(message.template, config) }
-    case 'media': {
-      const { mediaType, mediaUrl, caption, filename } = message.media
+const contentOf = (message: Message, mediaId: string | undefined, config: WhatsAppCloudConfig) =>
+  byType(message, {
+    text: ({ value }) => ({ type: 'text', text: { body: value } }),
+    template: (template) => ({ type: 'template', template: templateOf(template, config) }),
+    media({ mediaType, mediaUrl, caption, filename }) {
       const source = mediaId === undefined ? { link: mediaUrl } : { id: mediaId }
       const name = mediaType === 'document' && { filename }
       return { type: mediaType, [mediaType]: { ...source, caption: caption || undefined, ...name } }
-    }
-    default:
-      return message satisfies never
-  }
-}
+    },
+  })
 
 function templateOf(given: TemplateMessage, config: WhatsAppCloudConfig) {
   const { language, components } = filledTemplate(given, config.defaultLanguage)

@@ -2,8 +2,10 @@ import type { RecordedChange } from '../../../db/audit/list.ts'
 import type { listConversations } from '../../../db/delivery/conversations.ts'
 import type { ListPage } from '../../../db/sends/list.ts'
 import type { Suppression } from '../../../db/suppression/entries.ts'
+import { wholeContact } from '../../core/contacts/contact.ts'
+import { capitalised } from '../../core/explanation/phrases.ts'
 import { writeCursor } from '../../core/requests/list-query.ts'
-import { isByContact } from '../../core/suppression/suppression.ts'
+import { anyEventByContact, isByContact } from '../../core/suppression/suppression.ts'
 import { Changes } from '../audit/changes.tsx'
 import { eachShown } from '../page/each-shown.tsx'
 import { TextField } from '../page/fields.tsx'
@@ -135,8 +137,8 @@ function Suppressions({
       )}
       {entries.some(({ cause }) => isByContact(cause)) && (
         <p class="muted" id="removal-hint">
-          A complaint or an opt-out is the contact's own wish. It is removed only with a reason, which the
-          audit keeps. Leave the contact itself out of it.
+          {capitalised(anyEventByContact)} is the contact's own wish. It is removed only with a reason, which
+          the audit keeps. Leave the contact itself out of it.
         </p>
       )}
       <form method="post" action="/contact/suppress">
@@ -217,7 +219,7 @@ export function AskPage() {
       <h1>A contact of an account</h1>
       <form method="post" action="/contact">
         <TextField name="accountId" label="Account" hint="Its id or its name" required />
-        <TextField name="contact" label="Contact" hint="Whole phone number or e-mail address" required />
+        <TextField name="contact" label="Contact" hint={wholeContact} required />
         <button type="submit">Show</button>
       </form>
       <p>

@@ -1,5 +1,6 @@
 import type { ListPage as Page } from '../../../db/sends/list.ts'
 import type { Count } from '../../../db/sends/list-count.ts'
+import { wholeContact } from '../../core/contacts/contact.ts'
 import { deliveryStates } from '../../core/receipts/receipt.ts'
 import { writeCursor } from '../../core/requests/list-query.ts'
 import { formatCount } from '../numbers/spans.ts'
@@ -80,7 +81,7 @@ function Filters({ input, sentence, isOpen }: ListPageProps & { isOpen: boolean 
           label="Code"
           hint="Of the provider, such as 131047; its status where it gave none"
         />
-        <TextField {...of('contact')} label="Contact" hint="Whole phone number or e-mail address" />
+        <TextField {...of('contact')} label="Contact" hint={wholeContact} />
         <TextField {...of('reference')} label="Reference" hint="The client's own id, as it was sent" />
         <TextField
           {...of('messageId')}

@@ -1,5 +1,6 @@
 import type { LookedUp, LookedUpKind } from '../../../db/look-up/look-up.ts'
 import type { Target, TargetKind } from '../../../db/look-up/targets.ts'
+import { isContactType } from '../../core/contacts/contact.ts'
 import { writeCursor } from '../../core/requests/list-query.ts'
 import type { UnknownIdFacts } from '../../core/requests/request-id.ts'
 import type { CodeMeaning } from '../../core/search/codes.ts'
@@ -43,7 +44,7 @@ export const targetsOf = ({ looked }: LookedUp): Target[] => looked.flatMap(({ t
 export const isAnswer = (found: LookedUp): boolean =>
   targetsOf(found).length > 0 ||
   found.codes.length > 0 ||
-  found.looked.some(({ kind }) => kind === 'phone' || kind === 'email')
+  found.looked.some(({ kind }) => isContactType(kind))
 
 const kindWords: Record<TargetKind, string> = {
   send: 'Send',

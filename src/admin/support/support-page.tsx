@@ -1,3 +1,4 @@
+import { anyContact } from '../../core/contacts/contact.ts'
 import { Layout } from '../page/layout.tsx'
 import { FindBox } from './find-box.tsx'
 
@@ -13,7 +14,7 @@ export function SupportPage() {
           <li>
             an id: of a send, a channel, an endpoint, a conversation, a flow, an account, or a suppression
           </li>
-          <li>a phone number or an e-mail address, also in a sentence</li>
+          <li>{anyContact}, also in a sentence</li>
           <li>a log line of a client, with a provider's message id such as SM… or wamid.…</li>
           <li>the client's own reference, or the name of a channel or an account</li>
           <li>a provider's code, such as 131047, 21610 or 5.1.1</li>

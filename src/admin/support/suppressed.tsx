@@ -1,11 +1,10 @@
 import { pageOfAudit, type RecordedChange } from '../../../db/audit/list.ts'
 import type { findExplanation } from '../../../db/sends/explanation.ts'
 import { type Suppression, suppressionsOfContact } from '../../../db/suppression/entries.ts'
-import { causeOfReason } from '../../core/suppression/suppression.ts'
+import { calledOf, causeOfReason } from '../../core/suppression/suppression.ts'
 import type { AdminRuntime } from '../context.ts'
 import { eachShown } from '../page/each-shown.tsx'
 import { Moment } from '../page/inline-elements.tsx'
-import { causeWords } from '../suppressions/entries-table.tsx'
 import { suppressionKeyOf } from '../suppressions/suppression-key.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof findExplanation>>>
@@ -86,7 +85,7 @@ export function Entry({ entry, channelName, added }: ShownEntry) {
   return (
     <li>
       Its contact is suppressed on {channelId === null ? 'all channels' : channelName} since{' '}
-      <Moment at={createdAt} />: {causeWords[cause] ?? cause}
+      <Moment at={createdAt} />: {calledOf(cause)}
       {added && (
         <>
           , added by <a href={`/audit?${new URLSearchParams({ target: suppressionId })}`}>{added.by}</a>

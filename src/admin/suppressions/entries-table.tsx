@@ -1,6 +1,6 @@
 import type { Suppression } from '../../../db/suppression/entries.ts'
 import { erasedContactValue } from '../../core/contacts/contact.ts'
-import { isByContact } from '../../core/suppression/suppression.ts'
+import { calledOf, isByContact } from '../../core/suppression/suppression.ts'
 import type { ContactRef } from '../contact/find-contact.ts'
 import { tableRows } from '../page/each-shown.tsx'
 import { Moment } from '../page/inline-elements.tsx'
@@ -15,13 +15,6 @@ interface EntriesProps {
   contacts?: Contacts
   /** Of the contact's page, with a button for each entry that removes it. */
   contactRef?: ContactRef
-}
-
-export const causeWords: Record<Suppression['cause'], string> = {
-  manual: 'by hand',
-  bounce: 'hard bounce',
-  complaint: 'complaint',
-  opt_out: 'opt-out',
 }
 
 /** Entries of a list of suppressions. */
@@ -56,7 +49,7 @@ export function Entries({ entries, names, contacts, contactRef }: EntriesProps) 
                     ? 'all channels'
                     : (names.get(entry.channelId) ?? entry.channelId)}
                 </td>
-                <td>{causeWords[entry.cause] ?? entry.cause}</td>
+                <td>{calledOf(entry.cause)}</td>
                 <td class="cut" title={entry.reason ?? undefined}>
                   {entry.reason}
                 </td>

@@ -1,5 +1,6 @@
 import type { Suppression } from '../../../db/suppression/entries.ts'
 import type { EntriesAsked } from '../../../db/suppression/shown-entries.ts'
+import { wholeContact } from '../../core/contacts/contact.ts'
 import { suppressionCauses } from '../../core/suppression/suppression.ts'
 import { csvHeader } from '../../core/suppression/suppression-csv.ts'
 import { TextField } from '../page/fields.tsx'
@@ -49,7 +50,7 @@ export function SuppressionsPage({ account, asked, page, contacts }: Suppression
           <TextField
             name="contact"
             label="Contact"
-            hint="Whole phone number or e-mail address. Its page adds and removes its entries."
+            hint={`${wholeContact}. Its page adds and removes its entries.`}
             required
           />
           <button type="submit">Show</button>

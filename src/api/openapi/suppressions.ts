@@ -1,6 +1,7 @@
 import { accountLists } from '../../core/accounts/account-lists.ts'
-import { contactTypes } from '../../core/contacts/contact.ts'
-import { suppressionCauses } from '../../core/suppression/suppression.ts'
+import { anyContact, contactTypes } from '../../core/contacts/contact.ts'
+import { sentence } from '../../core/explanation/phrases.ts'
+import { anyEvent, causes, suppressionCauses } from '../../core/suppression/suppression.ts'
 import { refusalsOfSuppress, refusalsOfSuppressions, refusalsOfUnsuppress } from './account-refusals.ts'
 import { exampleIds } from './examples.ts'
 import { listOf, ofRequest, text, textOrNull, uuid, whole } from './fields.ts'
@@ -21,7 +22,7 @@ const entry: Record<string, JsonSchema> = {
   },
   channelId: textOrNull('The channel by which the contact gets nothing; null: by none of the account.'),
   cause: text(
-    'Why: `manual` by you or an operator; `bounce` after a message that could not be delivered for good; `complaint` after the contact complained; `opt_out` after the contact refused messages from this channel.',
+    `Why: ${suppressionCauses.map((cause) => `\`${cause}\` ${causes[cause].documented}`).join('; ')}.`,
     { enum: suppressionCauses },
   ),
   reason: textOrNull('What was written beside it.'),
@@ -42,7 +43,7 @@ export const suppressionSchemas: Record<string, JsonSchema> = {
         type: 'object',
         description: 'Who is to get nothing.',
         properties: {
-          value: text('A phone number or an e-mail address. It is normalised as in a send.'),
+          value: text(`${sentence(anyContact)} It is normalised as in a send.`),
           type: {
             type: ['string', 'null'],
             enum: [...contactTypes, null],
@@ -86,7 +87,7 @@ const list = (settings: PathSettings): Operation => ({
   ...base,
   operationId: 'listSuppressions',
   summary: 'List the contacts that get nothing, oldest first',
-  description: `Those that you or an operator added, and those that were added after a bounce, a complaint or an opt-out. ${counts}`,
+  description: `Those that you or an operator added, and those that were added after ${anyEvent}. ${counts}`,
   parameters: inQuery(accountLists.suppressions.parameters, { contact: { type: 'string' } }),
   responses: {
     200: answer(

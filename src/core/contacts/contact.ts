@@ -1,7 +1,9 @@
+import { anyOf } from '../any-of.ts'
 import { emailPattern, maxEmailLength, parseEmail } from './email.ts'
+import { addressesIn, phonesIn } from './in-text.ts'
 import { parsePhone, parseStoredPhone, phoneIssue, phonePattern } from './phone.ts'
 
-/** A kind of contact. Code that needs more about the kinds has its own table with an entry for each of them. */
+/** A kind of contact. All that differs between the kinds is here: other code reads it, and lists no kinds. */
 interface ContactKind {
   /** Its name with the article, for messages. */
   called: string
@@ -17,6 +19,10 @@ interface ContactKind {
   parseStored(value: string): string | undefined
   /** Whether somebody who gives this value means this kind, although it may be invalid. */
   looksLike(value: string): boolean
+  /** Whether `issue` says best why this text is no contact of any kind. The first kind that takes it does. */
+  explains(text: string): boolean
+  /** The values of this kind in a text that somebody pasted. */
+  findIn(text: string): string[]
   /** `parse` as a pattern, for clients that check before sending. */
   pattern: string
   maxLength?: number
@@ -25,6 +31,11 @@ interface ContactKind {
    * a mailbox is the same whoever sends to it.
    */
   bounceIsOf: 'channel' | 'account'
+  /**
+   * Whether a message that was delivered may still fail. A mail may bounce after a server has taken it; a failure of one of the devices
+   * of a phone number says nothing of the others.
+   */
+  mayFailOnceDelivered: boolean
   /** Masks a normalised value: enough is left to recognise a known contact, but not to reach it. */
   mask(value: string): string
 }
@@ -38,8 +49,11 @@ export const contactKinds = {
     parse: parsePhone,
     parseStored: parseStoredPhone,
     looksLike: (value) => parsePhone(value) !== undefined,
+    explains: (text) => !text.includes('@') && /[0-9]/.test(text),
+    findIn: phonesIn,
     pattern: phonePattern,
     bounceIsOf: 'channel',
+    mayFailOnceDelivered: false,
     // `+15*******01`
     mask: (value) => value.slice(0, 3) + '*'.repeat(Math.max(value.length - 5, 0)) + value.slice(-2),
   },
@@ -51,9 +65,12 @@ export const contactKinds = {
     parse: parseEmail,
     parseStored: parseEmail,
     looksLike: (value) => value.includes('@'),
+    explains: (text) => text.includes('@'),
+    findIn: addressesIn,
     pattern: emailPattern,
     maxLength: maxEmailLength,
     bounceIsOf: 'account',
+    mayFailOnceDelivered: true,
     // `a***@example.com`
     mask: (value) => `${value.slice(0, 1)}***${value.slice(value.lastIndexOf('@'))}`,
   },
@@ -61,6 +78,7 @@ export const contactKinds = {
 
 export type ContactType = keyof typeof contactKinds
 export const contactTypes = Object.keys(contactKinds) as ContactType[]
+export const isContactType = (name: string): name is ContactType => Object.hasOwn(contactKinds, name)
 /** The kind of a contact without a type. */
 export const defaultContactType = 'phone' satisfies ContactType
 
@@ -81,7 +99,9 @@ export const foldContactValue = (value: string): string => value.toLowerCase()
 export const erasedContactValue = 'erased'
 
 /** `a phone number or an e-mail address` */
-export const anyContact = contactTypes.map((type) => contactKinds[type].called).join(' or ')
+export const anyContact = anyOf(contactTypes.map((type) => contactKinds[type].called))
+/** `Whole phone number or e-mail address`, for a field where a part of a contact finds nothing. */
+export const wholeContact = `Whole ${anyContact.replace(/\ban? /g, '')}`
 
 type GivenContact = Pick<Contact, 'type' | 'value'>
 
@@ -103,13 +123,13 @@ export const parseStoredContact = parseBy('parseStored')
 
 /** Why `parseContact` doesn't take the text, without the text. */
 export function contactIssue(text: string): string {
-  if (contactKinds.email.looksLike(text)) return contactKinds.email.issue()
-  return /[0-9]/.test(text) ? contactKinds.phone.issue(text) : `has to be ${anyContact}`
+  const meant = contactTypes.find((type) => contactKinds[type].explains(text))
+  return meant === undefined ? `has to be ${anyContact}` : contactKinds[meant].issue(text)
 }
 
 /** Masks a contact: enough is left to recognise a known contact, but not to reach it. */
 export function maskContact({ type, value }: Pick<Contact, 'type' | 'value'>): string {
   if (value === erasedContactValue) return value
   // A newer release may have stored a type that is unknown here.
-  return Object.hasOwn(contactKinds, type) ? contactKinds[type].mask(value) : '…'
+  return isContactType(type) ? contactKinds[type].mask(value) : '…'
 }

@@ -1,7 +1,7 @@
 import { mayHaveGotThrough } from '../sends/doubt.ts'
 import { operatorsReason, ownReasonOf } from '../sends/own-reasons.ts'
 import type { Timeline } from '../sends/timeline.ts'
-import type { SuppressionCause } from '../suppression/suppression.ts'
+import { causes } from '../suppression/suppression.ts'
 import { type Condition, lastOf } from './condition.ts'
 import { replayWhen } from './fault.ts'
 import { type Advice, type Explanation, maxCountedAhead, type SendFacts } from './model.ts'
@@ -50,12 +50,6 @@ const isDue = ({ at }: { at: Date }) => `is waiting to be sent; the next attempt
 const nextAttempt = ({ at }: { at: Date }) => ({ at: at.toISOString(), text: 'The next attempt is due.' })
 
 const sendAnother = 'Fix the problem above and send a new message. A replay would be refused again.'
-const suppressedBecause: Record<SuppressionCause, string> = {
-  manual: 'somebody has put it on the list of suppressions',
-  bounce: 'an earlier message could not be delivered, for good',
-  complaint: 'it complained about an earlier message',
-  opt_out: 'it wants no messages from this channel',
-}
 
 const checkLogs = 'Check the logs of the workers'
 
@@ -136,7 +130,7 @@ export const conditionTexts: {
   },
   suppressed: {
     summary: ({ cause }, { attempts }) =>
-      `Not delivered. Its contact gets nothing from this account: ${suppressedBecause[cause]}. ${attempts}`,
+      `Not delivered. Its contact gets nothing from this account: ${causes[cause].because}. ${attempts}`,
     customer: asOf('was not delivered, because the contact gets no messages'),
     advice: 'Remove the contact from the list of suppressions only if the contact wants messages again.',
   },

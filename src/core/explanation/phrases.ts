@@ -41,7 +41,9 @@ export function because(reason: string): string {
 /** `The number is not valid.`; empty if the reason is unknown or was erased. */
 export function sentence(reason: string): string {
   const clause = clauseOf(reason)
-  return clause === '' ? '' : `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`
+  return clause === '' ? '' : `${capitalised(clause)}.`
 }
+
+export const capitalised = (words: string) => `${words.charAt(0).toUpperCase()}${words.slice(1)}`
 
 const clauseOf = (reason: string) => reason.trim().replace(/[.\s]+$/, '')

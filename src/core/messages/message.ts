@@ -1,6 +1,3 @@
-export const messageTypes = ['text', 'template', 'media'] as const
-export type MessageType = (typeof messageTypes)[number]
-
 export const mediaTypes = ['image', 'video', 'document', 'audio'] as const
 export type MediaType = (typeof mediaTypes)[number]
 
@@ -26,8 +23,27 @@ export interface TemplateMessage {
   definition?: object | undefined
 }
 
-/** A message without the bytes of its media, which have their own table and never get into Redis or a log. */
-export type Message =
-  | { type: 'text'; text: { value: string } }
-  | { type: 'template'; template: TemplateMessage }
-  | { type: 'media'; media: MediaDescription }
+/** The content of a message of each type, without the bytes of its media: they have their own table, and never get into Redis or a log. */
+interface MessageContents {
+  text: { value: string }
+  template: TemplateMessage
+  media: MediaDescription
+}
+
+export type MessageType = keyof MessageContents
+export const messageTypes = ['text', 'template', 'media'] as const satisfies MessageType[]
+
+export type Message = {
+  [Type in MessageType]: { type: Type } & Pick<MessageContents, Type>
+}[MessageType]
+
+type Cases = { [Type in MessageType]: (content: MessageContents[Type]) => unknown }
+
+/** Calls the function for the type of the message with its content: the compiler wants one for each type. */
+export function byType<Given extends Cases>(
+  message: Message,
+  cases: Given,
+): ReturnType<Given[MessageType]> {
+  const contents: Partial<MessageContents> = message
+  return cases[message.type](contents[message.type] as never) as ReturnType<Given[MessageType]>
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ProviderRules } from '../channels/provider.ts'
+import { contactTypes } from '../contacts/contact.ts'
 import { textTemplate } from '../messages/text-template.ts'
 import { optional, string } from '../requests/fields.ts'
 import { meaningOfStatus } from '../requests/http-status.ts'
@@ -47,7 +48,7 @@ const ownMeanings: Record<number, string> = {
 
 /** Posts every message to the client's own server, signed by Standard Webhooks (docs/reference/providers/webhook.md). */
 export const webhook = {
-  contactTypes: ['phone', 'email'],
+  contactTypes,
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 4096,
   // The receiver recognises a repeat by its webhook-id.

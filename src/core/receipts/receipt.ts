@@ -1,4 +1,4 @@
-import type { ContactType } from '../contacts/contact.ts'
+import { type ContactType, contactKinds, contactTypes } from '../contacts/contact.ts'
 import { tidyText } from '../sends/outcome.ts'
 import type { EventFields } from '../sends/timeline-events.ts'
 import type { SuppressingSign } from '../suppression/suppression.ts'
@@ -12,14 +12,16 @@ export const receiptKinds = ['accepted', ...deliveryStates] as const
 /** The others leave the state as it is: the contact `complained`, or a text of the provider is only `told`. */
 export type ReceiptKind = (typeof receiptKinds)[number] | 'complained' | 'told'
 
-/**
- * The delivery states of each kind of contact, the lowest first: a state changes only to a higher one. A phone may be one of
- * several devices, of which another one gets the message. A mail may bounce after a server has taken it.
- */
-export const deliveryOrder: Record<ContactType, readonly DeliveryState[]> = {
-  phone: ['undelivered', 'delivered', 'read'],
-  email: ['delivered', 'read', 'undelivered'],
-}
+/** The delivery states of a kind of contact, the lowest first: a state changes only to a higher one. */
+const orderOf = (type: ContactType): DeliveryState[] =>
+  contactKinds[type].mayFailOnceDelivered
+    ? ['delivered', 'read', 'undelivered']
+    : ['undelivered', 'delivered', 'read']
+
+export const deliveryOrder = Object.fromEntries(contactTypes.map((type) => [type, orderOf(type)])) as Record<
+  ContactType,
+  DeliveryState[]
+>
 
 /** The fields of the event that a receipt makes. */
 export type ReceiptFields = EventFields['receipt']

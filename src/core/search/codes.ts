@@ -1,9 +1,11 @@
+import { anyOf } from '../any-of.ts'
 import type { ProviderRules } from '../channels/provider.ts'
+import { contactKinds, contactTypes } from '../contacts/contact.ts'
 import { replayWhen } from '../explanation/fault.ts'
-import { sentence } from '../explanation/phrases.ts'
+import { capitalised, sentence } from '../explanation/phrases.ts'
 import { type ProviderName, providerNames, providerRules } from '../providers/index.ts'
 import type { Failure } from '../sends/outcome.ts'
-import type { SuppressingSign } from '../suppression/suppression.ts'
+import { type SuppressingSign, scopeOf } from '../suppression/suppression.ts'
 
 /** What a provider's code means, and what to do about it: sentences. */
 export interface CodeMeaning {
@@ -41,19 +43,26 @@ export function meaningsOf(code: string): CodeMeaning[] {
   })
 }
 
-const suppressed: Record<SuppressingSign, string> = {
-  bounce:
-    'A phone is suppressed for this channel, a mail address for all of the account, unless the channel says otherwise.',
-  invalid_contact:
-    'Its contact is suppressed for all channels of the account, unless the channel says otherwise.',
-  complaint: 'Its contact is suppressed for all channels of the account, unless the channel says otherwise.',
-  opt_out: 'Its contact is suppressed for this channel, unless the channel says otherwise.',
+const kindsSuppressedFor = (scope: 'channel' | 'account') =>
+  anyOf(
+    contactTypes.flatMap((type) =>
+      contactKinds[type].bounceIsOf === scope ? contactKinds[type].called : [],
+    ),
+  )
+
+const suppressed: Record<ReturnType<typeof scopeOf>, string> = {
+  channel: 'Its contact is suppressed for this channel',
+  account: 'Its contact is suppressed for all channels of the account',
+  'by kind': `${capitalised(kindsSuppressedFor('channel'))} is suppressed for this channel, ${kindsSuppressedFor('account')} for all of the account`,
 }
+
+const suppressionAfter = (sign: SuppressingSign) =>
+  `${suppressed[scopeOf(sign)]}, unless the channel says otherwise.`
 
 function adviceOn(rules: ProviderRules, code: string): string {
   const causes = rules.suppressingCodes ?? {}
   const cause = Object.hasOwn(causes, code) ? causes[code] : undefined
-  return [forFailure(rules.failureOf?.(code)), cause && suppressed[cause]].filter(Boolean).join(' ')
+  return [forFailure(rules.failureOf?.(code)), cause && suppressionAfter(cause)].filter(Boolean).join(' ')
 }
 
 const refusedBecauseOf: Record<Extract<Failure, { outcome: 'rejected' }>['fault'], string> = {

@@ -1,4 +1,4 @@
-import { maskContact, parseStoredContact } from '../contacts/contact.ts'
+import { isContactType, maskContact, parseStoredContact } from '../contacts/contact.ts'
 import { explainUnknownId, type UnknownIdFacts } from '../requests/request-id.ts'
 import { type PastedKindName, pastedKinds } from './recognise.ts'
 
@@ -51,7 +51,7 @@ export function explainNothing(
   { looked, localNumbers }: Found,
   facts: UnknownIdFacts,
 ): ReturnType<typeof explainUnknownId> {
-  const contacts = looked.filter(({ kind }) => kind === 'phone' || kind === 'email')
+  const contacts = looked.filter(({ kind }) => isContactType(kind))
   const hasId = looked.some(({ kind }) => ofIds.includes(kind))
   const isOfContact = !hasId && (contacts.length > 0 || localNumbers.length > 0)
   return isOfContact

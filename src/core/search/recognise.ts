@@ -1,6 +1,7 @@
+import { type ContactType, contactKinds, contactTypes, foldContactValue } from '../contacts/contact.ts'
+import { localNumbersIn, possiblePhonesIn } from '../contacts/in-text.ts'
 import { type FoundIds, findIds } from '../requests/request-id.ts'
 import { codesIn } from './codes.ts'
-import { addressesIn, localNumbersIn, phonesIn, possiblePhonesIn } from './contacts.ts'
 import { messageIdsIn, possibleMessageIdsIn, referencesIn } from './words.ts'
 
 /** What people paste is read up to this length: a long log line with its stack trace is shorter. */
@@ -16,6 +17,23 @@ interface PastedKind {
 
 const idsOf = (group: keyof FoundIds) => (text: string) => findIds(text)[group]
 
+/** The values once each, as they are compared: in the spelling that comes first. */
+function distinct(values: readonly string[]): string[] {
+  const byFolded = new Map<string, string>()
+  for (const value of values) {
+    const folded = foldContactValue(value)
+    if (!byFolded.has(folded)) byFolded.set(folded, value)
+  }
+  return [...byFolded.values()]
+}
+
+const contacts = Object.fromEntries(
+  contactTypes.map((type) => {
+    const { called, findIn } = contactKinds[type]
+    return [type, { called, find: (text: string) => distinct(findIn(text)) }]
+  }),
+) as Record<ContactType, PastedKind>
+
 /**
  * What a pasted text may hold, the surest first: what is found of one kind makes those after it superfluous. `localNumber` and
  * `code` need no look-up.
@@ -25,13 +43,12 @@ export const pastedKinds = {
   id: { called: 'an id', find: idsOf('unnamed') },
   namedId: { called: 'an id of something else than a send', find: idsOf('named') },
   messageId: { called: "a provider's message id", find: messageIdsIn },
-  phone: { called: 'a phone number', find: phonesIn },
-  email: { called: 'an e-mail address', find: addressesIn },
+  ...contacts,
   reference: { called: 'a reference', find: referencesIn },
   name: { called: 'the name of a channel or an account', find: (text) => [text.slice(0, longestName)] },
   code: { called: "a provider's code", find: codesIn },
   localNumber: { called: 'a phone number without its country code', find: localNumbersIn },
-  possiblePhone: { called: 'a phone number', find: possiblePhonesIn },
+  possiblePhone: { called: contactKinds.phone.called, find: possiblePhonesIn },
   possibleMessageId: { called: "a provider's message id", find: possibleMessageIdsIn },
 } satisfies Record<string, PastedKind>
 

@@ -49,10 +49,13 @@ const associationInside = {
   closeConversation: association.closeConversation.describe(sameAs('closeConversation')),
 }
 
+const otherKinds = contactTypes.filter((type) => type !== defaultContactType)
+
 const contact = z
   .strictObject({
     value: string.describe(
-      'A phone number with its country code, of a length that numbers of that country have: spaces, dots, dashes, parentheses and direction marks are dropped, and so is a trunk zero, as in `+49 (0)151`, where the country drops it. `+` or `00` in front is optional, but better. Or, with the type `email`, an e-mail address.',
+      'A phone number with its country code, of a length that numbers of that country have: spaces, dots, dashes, parentheses and direction marks are dropped, and so is a trunk zero, as in `+49 (0)151`, where the country drops it. `+` or `00` in front is optional, but better. ' +
+        otherKinds.map((type) => `Or, with the type \`${type}\`, ${contactKinds[type].called}.`).join(' '),
     ),
     type: optional(
       z.enum(contactTypes).describe(`The kind of \`value\`. Default: \`${defaultContactType}\`.`),

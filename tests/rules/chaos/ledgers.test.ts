@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
-import { suppressedReasons } from '../../../src/core/suppression/suppression.ts'
+import { causes } from '../../../src/core/suppression/suppression.ts'
 import {
   type CallEffect,
   type ClientLedgerEntry,
@@ -55,7 +55,7 @@ test.each<[string, Partial<Ledgers>]>([
   ],
   [
     'a send that failed because its contact is suppressed',
-    { calls: [], rows: [{ ...row, status: 'failed', failure: suppressedReasons.manual }] },
+    { calls: [], rows: [{ ...row, status: 'failed', failure: causes.manual.storedReason }] },
   ],
   [
     'a send that was refused as often as it has attempts',
@@ -101,7 +101,7 @@ test.each<[string, Partial<Ledgers>, RegExp]>([
   ['failed though accepted', { rows: [{ ...row, status: 'failed' }] }, /provider accepted a call/],
   [
     'suppressed though called',
-    { calls: [unknown], rows: [{ ...row, status: 'failed', failure: suppressedReasons.manual }] },
+    { calls: [unknown], rows: [{ ...row, status: 'failed', failure: causes.manual.storedReason }] },
     /failed without 3 refusals/,
   ],
   [

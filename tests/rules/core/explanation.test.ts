@@ -11,7 +11,7 @@ import {
   type SendRecord,
   type StoredEvent,
 } from '../../../src/core/sends/timeline.ts'
-import { suppressedReasons } from '../../../src/core/suppression/suppression.ts'
+import { causes } from '../../../src/core/suppression/suppression.ts'
 import { queuedRecord } from '../../support/send-record.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 14) + second * 1000)
@@ -192,7 +192,7 @@ describe('the summary of a send that', () => {
     ],
     [
       'suppressed before any attempt',
-      { send: { status: 'failed', finishedAt: at(60), failure: suppressedReasons.complaint } },
+      { send: { status: 'failed', finishedAt: at(60), failure: causes.complaint.storedReason } },
       'bad',
       'Not delivered. Its contact gets nothing from this account: it complained about an earlier message. No attempt was made.',
     ],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ContactType, contactTypes } from '../../../src/core/contacts/contact.ts'
+import { type ContactType, contactKinds, contactTypes } from '../../../src/core/contacts/contact.ts'
 import type { Message, MessageType } from '../../../src/core/messages/message.ts'
 import { type ProviderName, providerRules } from '../../../src/core/providers/index.ts'
 import { type Fault, faults, type Outcome } from '../../../src/core/sends/outcome.ts'
@@ -80,7 +80,7 @@ export function describeProvider(name: ProviderName, open: () => Promise<Harness
       'reaches the contacts that it says it reaches: %s',
       async (type: ContactType) => {
         expect(contactTypes).toContain(type)
-        const contact = { type, value: type === 'phone' ? '+4915112345678' : 'ann@example.com' }
+        const contact = { type, value: contactKinds[type].example }
         expect((await call('accept', { contact })).outcome.outcome).toBe('sent')
       },
     )

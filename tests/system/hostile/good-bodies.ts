@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { z } from 'zod'
-import type { ContactType } from '../../../src/core/contacts/contact.ts'
+import { type ContactType, contactKinds, parseContact } from '../../../src/core/contacts/contact.ts'
 import { type MessageType, messageTypes } from '../../../src/core/messages/message.ts'
 import { providerRules } from '../../../src/core/providers/index.ts'
 import { sendRequestSchemas } from '../../../src/core/sends/send-request.ts'
@@ -86,7 +86,7 @@ function withoutNull(schema: JsonSchema): JsonSchema {
 /** Of the right contact type, and with the same in fields that stand both beside the message and inside it. */
 function coherent(body: GoodBody): object {
   const { type, ...contact } = body.contact
-  const own = contact.value.includes('@') ? 'email' : type && 'phone'
+  const own = contact.value.includes('@') ? 'email' : type && (parseContact(contact.value)?.type ?? 'phone')
   const fields = Object.entries(body.message).map(([name, value]) => [
     name,
     name in body ? body[name] : value,
@@ -101,12 +101,12 @@ function coherent(body: GoodBody): object {
 /** What a field is filled with that asks for more than a text: mostly what it takes, at times what it just doesn't. */
 function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): Pools {
   const { contactTypes } = providerRules[provider]
-  const contacts = { phone: phones, email: emails }
+  const contacts: Partial<Record<ContactType, fc.Arbitrary<string>>> = { phone: phones, email: emails }
   const flows = mostly(fc.constant(flowId), stranger.flowId, flowId.toUpperCase(), 'none', '')
   return {
     channelId: mostly(fc.constant(channelId), stranger.channelId, channelId.toUpperCase(), 'none', ''),
     'contact.value': fc.oneof(
-      ...contactTypes.map((type) => ({ weight: 20, arbitrary: contacts[type] })),
+      ...contactTypes.map((type) => ({ weight: 20, arbitrary: contacts[type] ?? fc.constant(contactKinds[type].example) })),
       fc.constantFrom('+49151', '0151123456789', `${valueMark}@localhost`, `${valueMark}@example.com`),
     ),
     flowId: flows,

@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest'
 import {
   anyContact,
+  contactIssue,
   contactKinds,
   contactTypes,
   erasedContactValue,
   maskContact,
   parseContact,
+  wholeContact,
 } from '../../../../src/core/contacts/contact.ts'
+import { deliveryOrder, deliveryStates } from '../../../../src/core/receipts/receipt.ts'
 
 test.each([
   ['phone', '0049 151 12345678', '+4915112345678'],
@@ -63,4 +66,20 @@ test.each(contactTypes)(
 test('a value of no kind is no contact, and each kind has a name', () => {
   expect(parseContact('Ann')).toBeUndefined()
   expect(anyContact).toBe('a phone number or an e-mail address')
+  expect(wholeContact).toBe('Whole phone number or e-mail address')
+})
+
+test.each([
+  ['ann@example', 'has to be an e-mail address'],
+  ['0151 12345678', 'country code'],
+  ['ann.1@example', 'has to be an e-mail address'],
+  ['Ann', 'has to be a phone number or an e-mail address'],
+])('the issue of %j is that of the kind that was meant: %s', (text, issue) => {
+  expect(contactIssue(text)).toContain(issue)
+})
+
+test.each(contactTypes)('a state of a delivery changes in the order of its kind: %s', (type) => {
+  const order = deliveryOrder[type]
+  expect([...order].sort()).toEqual([...deliveryStates].sort())
+  expect(order.indexOf('undelivered') > order.indexOf('read')).toBe(contactKinds[type].mayFailOnceDelivered)
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { contactKinds, contactTypes } from '../../../../src/core/contacts/contact.ts'
 import { meaningsOf } from '../../../../src/core/search/codes.ts'
 import { type PastedKindName, pastedKinds, recognise } from '../../../../src/core/search/recognise.ts'
 import { cpuMsOf } from '../../../support/cpu-time.ts'
@@ -56,6 +57,11 @@ const cases: [text: string, kind: PastedKindName, values: string[]][] = [
   ['code constructor', 'code', []],
   ['__proto__', 'code', []],
 ]
+
+test.each(contactTypes)('a contact of each kind is found in a sentence, once: %s', (type) => {
+  const { example } = contactKinds[type]
+  expect(recognise(`${example} got nothing, says ${example.toUpperCase()}.`)[type]).toEqual([example])
+})
 
 test.each(cases)('in “%s” it finds, as %s, %j', (text, kind, values) => {
   expect(recognise(text)[kind]).toEqual(values)

@@ -18,7 +18,7 @@ import {
   type SendRecord,
   type StoredEvent,
 } from '../../../../src/core/sends/timeline.ts'
-import { causeOfReason, suppressedReasons } from '../../../../src/core/suppression/suppression.ts'
+import { causeOfReason, causes } from '../../../../src/core/suppression/suppression.ts'
 import { queuedRecord } from '../../../support/send-record.ts'
 
 const at = new Date('2026-11-25T14:02:00Z')
@@ -32,7 +32,7 @@ test.each([
   [ownReasons.channelDeleted, undefined],
   [ownReasons.givenUp, undefined],
   [`${ownReasons.providerAway}; its last answer: 503`, 'failed'],
-  [suppressedReasons.opt_out, 'failed'],
+  [causes.opt_out.storedReason, 'failed'],
 ])('a send that failed without an attempt, as %s: %s', (failure, cause) => {
   expect(causeOfEnd(timelineOf({ status: 'failed', failure }))).toBe(cause)
 })
@@ -193,9 +193,9 @@ test('the reason of a send that stays keeps what clients may rely on', () => {
   expect(reasonOfStaying('away (the last attempt)', target, 'it has expired')).toBe(
     'away; not sent by its fallback SMS: it has expired (the last attempt)',
   )
-  const suppressed = reasonOfStaying(suppressedReasons.opt_out, target, 'that channel was deleted')
+  const suppressed = reasonOfStaying(causes.opt_out.storedReason, target, 'that channel was deleted')
   expect(causeOfReason(suppressed)).toBe('opt_out')
-  expect(causeOfReason(`${suppressedReasons.opt_out} too`)).toBeUndefined()
+  expect(causeOfReason(`${causes.opt_out.storedReason} too`)).toBeUndefined()
 })
 
 test('a chain has at most three channels, and no circle', () => {

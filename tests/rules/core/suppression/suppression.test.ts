@@ -6,11 +6,18 @@ import { hardBounceOf } from '../../../../src/core/providers/smtp-hard-bounces.t
 import { twilioCodes } from '../../../../src/core/providers/twilio-codes.ts'
 import { vonageCodes } from '../../../../src/core/providers/vonage-codes.ts'
 import { whatsAppCodes } from '../../../../src/core/providers/whatsapp-cloud-codes.ts'
+import { meaningsOf } from '../../../../src/core/search/codes.ts'
 import {
+  anyEvent,
+  anyEventByContact,
+  autoCauses,
+  calledOf,
   causeOfReason,
+  isByContact,
+  isOfChannel,
   removalFault,
   type SuppressionCause,
-  suppressedReasons,
+  causes,
   suppressingSignOf,
   suppressionCauses,
   suppressionKey,
@@ -110,11 +117,43 @@ test.each([
 })
 
 test('the reason of a suppressed send names its cause', () => {
-  for (const [cause, reason] of Object.entries(suppressedReasons)) {
+  for (const [cause, { storedReason: reason }] of Object.entries(causes)) {
     expect(reason).toMatch(/^suppressed: /)
     expect(causeOfReason(reason)).toBe(cause)
   }
   expect(causeOfReason('expired')).toBeUndefined()
+})
+
+test.each([
+  ['bounce', 'phone', true],
+  ['bounce', 'email', false],
+  ['invalid_contact', 'phone', false],
+  ['complaint', 'phone', false],
+  ['opt_out', 'email', true],
+] as const)('%s of a contact of the kind %s suppresses it for its channel alone: %s', (sign, type, is) => {
+  expect(isOfChannel(sign, type)).toBe(is)
+})
+
+test.each([
+  ['30005', 'A phone number is suppressed for this channel, an e-mail address for all of the account'],
+  ['21211', 'Its contact is suppressed for all channels of the account'],
+  ['21610', 'Its contact is suppressed for this channel'],
+])('the advice on the code %s says for which channels its contact is suppressed', (code, advice) => {
+  const [meaning] = meaningsOf(code).filter(({ provider }) => provider === 'twilio')
+  expect(meaning?.advice).toContain(`${advice}, unless the channel says otherwise.`)
+})
+
+test('texts name the causes as their table has them', () => {
+  expect(suppressionCauses).toEqual(['manual', 'bounce', 'complaint', 'opt_out'])
+  expect(autoCauses).toEqual(['bounce', 'complaint', 'opt_out'])
+  expect(anyEvent).toBe('a bounce, a complaint or an opt-out')
+  expect(anyEventByContact).toBe('a complaint or an opt-out')
+})
+
+test('a cause that a newer release has stored is shown by its name, and is no wish of the contact', () => {
+  const unknown = 'newer' as SuppressionCause
+  expect(calledOf(unknown)).toBe('newer')
+  expect(isByContact(unknown)).toBe(false)
 })
 
 test('the two padded keys make an HMAC-SHA256', () => {

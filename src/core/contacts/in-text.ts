@@ -1,6 +1,5 @@
-import { foldContactValue } from '../contacts/contact.ts'
-import { parseEmail } from '../contacts/email.ts'
-import { parseStoredPhone, phoneSeparators } from '../contacts/phone.ts'
+import { parseEmail } from './email.ts'
+import { parseStoredPhone, phoneSeparators } from './phone.ts'
 
 /** As a link or a form has them. */
 const encoded: [RegExp, string][] = [
@@ -29,9 +28,8 @@ const maxGroups = 8
 const isLocal = /^\(?0(?!0)/
 
 /** The phone numbers in a text, as `+digits`. */
-export const phonesIn = (text: string): string[] => [
-  ...new Set(runsIn(text).flatMap((digits) => numbersIn(digits).slice(0, 1))),
-]
+export const phonesIn = (text: string): string[] =>
+  runsIn(text).flatMap((digits) => numbersIn(digits).slice(0, 1))
 
 /** Where other digits may stand beside a number, as in `2 4915112345678`: the shorter numbers that it may be. */
 export const possiblePhonesIn = (text: string): string[] => [
@@ -65,11 +63,10 @@ const address = /[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}/g
 
 /** The e-mail addresses in a text, also in angle brackets, in quotes, or at the end of a sentence. */
 export function addressesIn(text: string): string[] {
-  const found = [...decoded(text).matchAll(address)].flatMap(([one]) => {
+  return [...decoded(text).matchAll(address)].flatMap(([one]) => {
     const withStart = one.replace(/[.-]+$/, '')
     return parseEmail(withStart.replace(/^[^A-Za-z0-9]+/, '')) ?? parseEmail(withStart) ?? []
   })
-  return [...new Map(found.toReversed().map((one) => [foldContactValue(one), one])).values()].toReversed()
 }
 
 const decoded = (text: string) =>
