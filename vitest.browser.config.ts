@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['tests/**/*.browser.ts'],
     globalSetup: ['tests/support/global-setup.ts', 'tests/support/browser-setup.ts'],
     maxWorkers: 2,
-    /** No promises, but the ends of what hangs: far beyond what a busy machine takes. */
+    /** Upper bounds that only end hung tests. */
     testTimeout: 400_000,
     hookTimeout: 300_000,
   },

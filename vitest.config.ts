@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const common = {
-  /** No promises, but the ends of what hangs: far beyond what a busy machine takes. */
+  /** Upper bounds that only end hung tests. */
   testTimeout: 400_000,
   hookTimeout: 300_000,
   /** What a test threw that couldn't see what it looks for (tests/support/standstill.ts). No other failure is tried again. */

@@ -381,7 +381,7 @@ export const endpoints = pgTable(
     url: text('url').notNull(),
     /** Null for all types, also those of later releases. */
     events: text('events').array().$type<SendChange[]>(),
-    /** Sealed by `sealConfig`, as the former secret is, which signs besides until `former_until`. */
+    /** Sealed by `sealConfig`, as the former secret is. Until `former_until`, calls are signed with both. */
     sealedSecret: text('sealed_secret').notNull(),
     sealedFormerSecret: text('sealed_former_secret'),
     formerUntil: moment('former_until'),

@@ -36,7 +36,7 @@ const withOwnLimits = providerNames
 /** SQL of a channel's config, if its provider's limits depend on it; else null. */
 const sealedLimits = `case when provider in (${withOwnLimits}) then sealed_config end`
 
-/** The same for a query. */
+/** Reads it in a query. */
 export const ownLimitsConfig = sql<string | null>`${sql.raw(sealedLimits)}`
 
 /** The lateral join reads each channel by the index. With a plain join to a batch of unknown length, all channels would be read. */

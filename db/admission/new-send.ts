@@ -79,7 +79,7 @@ export const columnValues = sqlList(keys.map((key) => columns[key]))
 const scheduledKeys = keys.filter((key) => key in scheduledSends) as (keyof typeof columns &
   keyof typeof scheduledSends.$inferInsert)[]
 
-/** The same for a scheduled send, which has no place in a lane or a queue yet. */
+/** Columns and values of a scheduled send, which has no place in a lane or a queue yet. */
 export const scheduledColumnNames = sqlList(scheduledKeys.map((key) => scheduledSends[key].name))
 export const scheduledColumnValues = sqlList(scheduledKeys.map((key) => columns[key]))
 

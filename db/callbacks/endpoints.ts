@@ -207,7 +207,7 @@ export async function deleteEndpoint(
 }
 
 /**
- * Replaces the secret. The former one signs besides until the end of the overlap; one from before that no more.
+ * Replaces the secret. Until the end of the overlap, calls are signed with both secrets. Older secrets stop at once.
  *
  * @returns until when both sign; undefined if there is no such endpoint.
  */

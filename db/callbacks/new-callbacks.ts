@@ -109,7 +109,7 @@ export const receiptChanges: Changes = {
   insertCallbacks: insertMany(madeByReceipts),
 }
 
-/** The ends of sends of `ended` `e`, which receipts may have confirmed, and what receipts changed besides. */
+/** The ends of sends of `ended` `e`, which receipts may have confirmed, and what else receipts changed. */
 export const endAndReceiptChanges = (providerCode: string): Changes => ({
   count: receiptCount(isEnd('e.status')),
   columns: columnsOfMany,

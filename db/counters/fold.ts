@@ -2,7 +2,7 @@ import { NIL } from 'uuid'
 import { type Database, inTransaction } from '../connection/client.ts'
 import { prepared, sqlList, sqlText } from '../statement.ts'
 
-/** The columns of counters, besides `accepted`: what sends are counted as. */
+/** The columns of counters, except `accepted`: what sends are counted as. */
 export const countedStates = [
   'sent',
   'delivered',

@@ -5,7 +5,7 @@ import { allChannels, counters, partsOf, withReasons } from './fold.ts'
 /*
  * What pages read of the counters: those that are added up, and the changes since. Hours are given one by one, so that each is a
  * range of the primary key, however many channels there are. Where they are found by another index, those between the first and the
- * last are read: who gives hours gives them without gaps.
+ * last are read: callers pass consecutive hours.
  */
 
 export type Counts = Record<(typeof counters)[number], number>
@@ -23,7 +23,7 @@ const channelsOfSet = sqlText`
           else array(select id from channels where account_id = $3) end`
 
 const hourGiven = 'hour = any($1::timestamptz[])'
-/** The same for hours without gaps: for rows that are found by their channel, or by no index. */
+/** SQL that is true for consecutive hours: for rows that are found by their channel, or by no index. */
 const hourBetween = sqlText`
   hour between (select min(h) from unnest($1::timestamptz[]) h)
            and (select max(h) from unnest($1::timestamptz[]) h)`
@@ -118,7 +118,7 @@ const someStatement = byHour(
 /**
  * The counters of given hours. An hour without sends may be missing.
  *
- * @param hours without gaps.
+ * @param hours consecutive.
  */
 export function countByHour(db: Database, set: CountedSet, hours: readonly Date[]): Promise<OfHour[]> {
   return set.of === 'all' ? totalStatement(db, [hours]) : someStatement(db, [hours, set.of, set.id])
@@ -175,7 +175,7 @@ const someFailuresStatement = failures(
 /**
  * The most frequent reasons and codes, of sends accepted in given hours.
  *
- * @param hours without gaps.
+ * @param hours consecutive.
  */
 export function countFailures(db: Database, set: CountedSet, hours: readonly Date[], limit: number) {
   return set.of === 'all'

@@ -76,7 +76,7 @@ interface CandidateTarget {
 
 const findStatement = prepared<CandidateRow>(
   'find_fallbacks',
-  'Reads sends that have just ended on channels with a fallback, and what decides whether they go on by it.',
+  'Reads sends that have just ended on channels with a fallback, and what decides whether they move to it.',
   sqlText`
     -- $1: the sends; $2: the key of the hashes of erased contacts.
     with
@@ -195,7 +195,7 @@ const given = sqlText`
 
 const moveStatement = prepared<WakeUp>(
   'fall_back',
-  'Lets sends that have just ended go on by other channels.',
+  'Moves sends that have just ended to their fallback channels.',
   sqlText`
     -- $1: the sends, each with its new channel, its message there, why it ended, and its provider's code.
     with
@@ -262,12 +262,12 @@ const moveStatement = prepared<WakeUp>(
     select request_id as "requestId", ${overflowOf('written')} as "overflowOf" from written`,
 )
 
-/** Gives sends that have just ended to their fallbacks. @returns their wake-ups. */
+/** Moves sends that have just ended to their fallback channels. @returns their wake-ups. */
 export function moveToFallbacks(transaction: Transaction, sends: readonly FallbackRow[]): Promise<WakeUp[]> {
   return moveStatement(transaction, [JSON.stringify(sends)])
 }
 
-/** A send that stays as it ended, with its reason as it is recorded then. */
+/** A send whose fallback was not used, with its reason as it is recorded then. */
 export interface StayingRow {
   requestId: string
   reason: string
@@ -275,7 +275,7 @@ export interface StayingRow {
 
 const stayStatement = prepared(
   'stay_ended',
-  'Adds to the reasons of sends that have just ended why their fallback did not send them.',
+  'Adds to the reasons of sends that have just ended why their fallback was not used.',
   sqlText`
     -- $1: the sends and their reasons.
     with

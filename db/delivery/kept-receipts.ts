@@ -41,7 +41,7 @@ export const applyingReceipts = (sentBy: string, messageId: string) => sqlText`
   ${decidingReceipts},
   ${receiptEvents}`
 
-/** SQL of new values of the row of a send `s`, besides those of its status, by its `changes` `c`. */
+/** SQL of new values of the row of a send `s`, except those of its status, by its `changes` `c`. */
 export const keptChanges = {
   pendingReceipts: 'null',
   delivery: 'c.new_state',

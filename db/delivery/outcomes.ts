@@ -135,7 +135,7 @@ const recording = ({ ended, set, from, changes, receipts }: Parts) => sqlText`
       and s.status <> 'sending' and s.claim_id = o."claimId"
       and not ${claimIsLost}`
 
-/** What the statement does besides, with and without receipts that came during the call. */
+/** The parts of the statement that differ with and without receipts that came during the call. */
 interface Parts {
   /** SQL of CTEs up to `ended`: the sends with their outcomes. */
   ended: string

@@ -12,7 +12,7 @@ import {
   targetsWithReferences,
 } from './targets.ts'
 
-/** One kind of what a text may hold, with what was found for it: nothing, if it was looked for in vain. */
+/** One kind of identifier in a text, and its matches; empty if there are none. */
 export interface LookedUpKind {
   kind: PastedKindName
   values: string[]
@@ -87,7 +87,7 @@ export async function lookUp(db: Database, pasted: string, after?: ListCursor): 
 
 const isMessageId = (kind: PastedKindName) => kind === 'messageId' || kind === 'possibleMessageId'
 
-/** What a text may be, too, is looked for only where nothing else is known of it: a message id costs most. */
+/** Uncertain kinds are searched last: a search by message id costs most. */
 function isOfUse(
   kind: PastedKindName,
   { codes }: LookedUp,
@@ -98,14 +98,14 @@ function isOfUse(
   return kind !== 'possibleMessageId' || (codes.length === 0 && recognised.messageId.length === 0)
 }
 
-/** A single send is what was meant, whatever else was looked for. Another target is, if nothing surer was looked for in vain. */
+/** A single send is what was meant, whatever else was looked for. Another target is, if every surer kind had a match. */
 function onlyTarget(looked: readonly LookedUpKind[]): Target | undefined {
   const hits = looked.filter(({ targets }) => targets.length > 0)
   const [only, ...others] = hits.flatMap(({ targets }) => targets)
   if (!only || others.length > 0 || hits[0]?.kind === 'possiblePhone') return undefined
   const group = groups.find((kinds) => kinds.some((kind) => kind === hits[0]?.kind)) ?? []
-  const inVain = looked.filter(({ kind }) => isSure.has(kind) && !group.includes(kind))
-  return only.kind === 'send' || inVain.length === 0 ? only : undefined
+  const unmatched = looked.filter(({ kind }) => isSure.has(kind) && !group.includes(kind))
+  return only.kind === 'send' || unmatched.length === 0 ? only : undefined
 }
 
 async function find(

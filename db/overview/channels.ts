@@ -70,7 +70,7 @@ export interface ChannelFilter {
 
 const listStatement = prepared<ListedChannel & { rank: number }>(
   'list_channels',
-  'Lists a page of all channels, those first whose sends don’t go, for operators.',
+  'Lists a page of all channels, those with waiting sends first, for operators.',
   sqlText`
     -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id.
     -- After the place of $5: the rank, $6: the name, $7: the id; $8: how many.
@@ -130,7 +130,7 @@ const rankedStatement = prepared<{ channelId: string }>(
 /**
  * Channels by their counts in given hours.
  *
- * @param hours without gaps.
+ * @param hours consecutive.
  */
 export async function busiestChannels(
   db: Database,
@@ -169,7 +169,7 @@ const countsStatement = prepared<Counts & { channelId: string }>(
 /**
  * The counters of channels, summed over given hours. A channel without sends is missing.
  *
- * @param hours without gaps.
+ * @param hours consecutive.
  */
 export async function countChannels(
   db: Database,
@@ -180,7 +180,7 @@ export async function countChannels(
   return new Map(rows.map(({ channelId, ...counts }) => [channelId, counts]))
 }
 
-/** What an operator sees of one channel besides. */
+/** Further facts of one channel, for operators. */
 export interface ChannelFacts {
   ordering: string
   onUncertain: string

@@ -57,7 +57,7 @@ const named = Object.entries(columns)
 /** SQL of the columns of a `SendRecord`, from a row `s` of `sends`. */
 export const recordOfSend = sqlList(named.map(([name, [ofSend]]) => `${ofSend} as "${name}"`))
 
-/** The same from a row `s` of `scheduled_sends`. In a `union all` after `recordOfSend`, it takes its types from there. */
+/** SQL of the columns of a `SendRecord`, from a row `s` of `scheduled_sends`. In a `union all` after `recordOfSend`, it takes its types from there. */
 export const recordOfScheduled = sqlList(
   named.map(([name, [ofSend, ofScheduled = ofSend]]) => `${ofScheduled} as "${name}"`),
 )

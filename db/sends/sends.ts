@@ -22,7 +22,7 @@ const findStatement = prepared<FoundRow>(
 )
 
 /**
- * A send with its stored events, read by one statement, so that they are of the same moment. The same statement serves an absent
+ * A send with its stored events, read by one statement, so that they are of the same moment. One statement serves an absent
  * send and one of another account, so that they can't be distinguished by timing.
  */
 export async function findSend(

@@ -68,7 +68,7 @@ const addStatement = prepared<Suppression>(
     -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel; $5: the id of a new entry; $6: the kind
     -- of the contact; $7: why.
     with
-    -- The entry that is there.
+    -- The existing entry.
     same as (
       select e.* from suppressions e
       where ${isOfContactAndChannel}
@@ -269,7 +269,7 @@ const eraseStatement = prepared<{ id: string }>(
     returning e.id`,
 )
 
-/** Erases a contact from its entries. They go on to hold: a send to it is recognised by its hash. */
+/** Erases a contact from its entries. They stay in force: a send to it is recognised by its hash. */
 export async function eraseSuppressions(
   db: Database,
   { accountId, contact }: Pick<SuppressedContact, 'accountId' | 'contact'>,

@@ -47,7 +47,7 @@ export async function failSuppressed(
   )
 }
 
-/** The same in a transaction. */
+/** Fails them in the caller's transaction. */
 export async function failSuppressedIn(
   transaction: Transaction,
   sends: readonly Suppressed[],

@@ -92,7 +92,7 @@ const trimCallbacksStatement = prepared<{ trimmed: number }>(
 
 /**
  * Callbacks that no send takes along: tests, and those of deleted endpoints. Finds the endpoints one by one by the index. Few
- * callbacks are read in vain, since most sends of that age are gone.
+ * callbacks are read without need, since most sends of that age are gone.
  */
 const trimOrphanedCallbacksStatement = prepared<{ trimmed: number }>(
   'trim_orphaned_callbacks',

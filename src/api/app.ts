@@ -109,7 +109,7 @@ interface AccountRoutes {
   suppressions: ReturnType<typeof suppressionRoutes>
 }
 
-/** By these an account reads and changes what it has. */
+/** Routes for an account's channels, endpoints and suppressions. */
 function addAccountRoutes(app: ApiApp, { channels, endpoints, suppressions }: AccountRoutes): void {
   app.get('/v1/channels', ...channels.list)
   app.get('/v1/channels/:channelId', ...channels.get)

@@ -103,7 +103,7 @@ export function changeList(text: string): string[] | 'all' {
   return text === 'all' ? text : text.split(',').map((name) => name.trim())
 }
 
-/** How long a former secret signs besides. */
+/** How long calls are signed with the former secret, too. */
 export function overlapSeconds(text: string): number {
   const seconds = durationMs(text) / 1000
   if (seconds > 0 || /^0[smhd]$/.test(text)) return seconds

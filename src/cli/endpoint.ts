@@ -105,7 +105,7 @@ function createCommands(endpoint: Command, answer: Answerer): void {
         if (creation === 'created') return { endpointId: id, secret }
         throw new CliError(
           'refused',
-          `${tooManyEndpoints}; see: outbound endpoint list --account ${accountId}`,
+          `${tooManyEndpoints} See: outbound endpoint list --account ${accountId}`,
         )
       }),
     )
@@ -165,7 +165,7 @@ function switchCommands(endpoint: Command, answer: Answerer): void {
   change('enable', 'call it again, with all that was kept meanwhile', (db, id, record) =>
     enableEndpoint(db, id, { record }),
   )
-  change('disable', 'call it no more; its callbacks are kept', (db, id, record) =>
+  change('disable', 'stop its calls; new and waiting callbacks are kept', (db, id, record) =>
     inTransaction(db, async (transaction) => {
       const isThere = await disableEndpoint(transaction, id, disabledByOperator())
       if (isThere) await record(transaction)

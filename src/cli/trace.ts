@@ -9,7 +9,7 @@ import { findPostedBy } from '../../db/sends/same-content.ts'
 import { findSend } from '../../db/sends/sends.ts'
 import { type Explanation, type ExplanationEntry, explain } from '../core/explanation/explain.ts'
 import type { CodeMeaning } from '../core/search/codes.ts'
-import { explainNothing, inVainWords } from '../core/search/in-words.ts'
+import { explainNothing, noMatchWords } from '../core/search/in-words.ts'
 import type { PostedBy } from '../core/sends/posted-by.ts'
 import { buildTimeline, type Timeline } from '../core/sends/timeline.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
@@ -78,7 +78,7 @@ async function find(context: CliContext, pasted: string): Promise<Trace | Found>
   const { requestId, why, next } = explainNothing(pasted, lookedUp, facts)
   throw new CliError(
     'not_found',
-    [`${requestId ?? pasted}: ${why}`, ...next, inVainWords(looked)].filter(Boolean).join(' '),
+    [`${requestId ?? pasted}: ${why}`, ...next, noMatchWords(looked)].filter(Boolean).join(' '),
   )
 }
 

@@ -126,7 +126,7 @@ export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeU
 }
 
 /**
- * The same for wake-ups of endpoints. One of unknown kind is restored in the queue that has it, so that new callbacks of endpoints
+ * Restores wake-ups of endpoints. One of unknown kind is restored in the queue that has it, so that new callbacks of endpoints
  * that fail don't bring them to the other queue.
  */
 export async function restoreEndpointWakeUps(

@@ -31,7 +31,7 @@ interface Decided {
 }
 
 /**
- * Lets sends go on by the fallbacks of the channels that they have just ended on, or records why they don't. Call it only for sends
+ * Moves sends that have just ended to their fallback channels, or records why the fallback was not used. Call it only for sends
  * of channels that have a fallback, in the transaction that ended them, and `noteFallback` for each result after that.
  */
 export function faller(runtime: Needs<'log', FallbackSettings>): FallBack {

@@ -88,7 +88,7 @@ test.each(['', '/nothing', `/${nobody}`])('the box is on the support page %s', a
   )
 })
 
-test('an id of no send is a 404 with possible reasons, and says what was looked for in vain', async () => {
+test('an id of no send is a 404 with possible reasons, and says which kinds have no match', async () => {
   const facts = { now: new Date(), retentionDays: 90 }
   for (const page of [
     await getPage(`${admin.url}/support/${nobody}`),
@@ -98,12 +98,12 @@ test('an id of no send is a 404 with possible reasons, and says what was looked 
     expect(page.status).toBe(404)
     expect(page.text).toContain(explainUnknownId(nobody, facts).why)
     expect(page.text).toContain(`grep ${nobody}`)
-    expect(page.text).toMatch(/Looked for in vain: an id 01a1fde1-ea47-76ae-9a8d-559e0203a63f;/)
+    expect(page.text).toMatch(/No match for: an id 01a1fde1-ea47-76ae-9a8d-559e0203a63f;/)
   }
   const words = await paste('hello')
   expect(words.status).toBe(404)
   expect(words.text).toContain(explainUnknownId('hello', facts).why)
-  expect(words.text).toContain('Looked for in vain: a reference; the name of a channel or an account')
+  expect(words.text).toContain('No match for: a reference; the name of a channel or an account')
 })
 
 describe('a contact', () => {
@@ -160,7 +160,7 @@ describe('a contact', () => {
     const page = await link(`for ${phone}, please`)
     expect(page.status).toBe(200)
     expect(page.text).toContain('No send found.')
-    expect(page.text).toContain(`Looked for in vain: a phone number ${phone.slice(0, 3)}`)
+    expect(page.text).toContain(`No match for: a phone number ${phone.slice(0, 3)}`)
     expect(page.html).not.toMatch(new RegExp(`(href|action)="[^"]*${phone.slice(1)}`))
     expect(page.html.split(phone)).toHaveLength(2)
   })
@@ -301,9 +301,9 @@ describe('outbound trace takes the same', () => {
     const { status, stderr } = await runCli(service, 'trace', text)
     const page = await paste(text)
     expect(status).toBe(3)
-    const [inVain = ''] = /Looked for in vain: .*?\.(?= |$)/.exec(stderr.trim()) ?? []
-    expect(inVain).not.toBe('')
-    for (const part of [words, inVain]) {
+    const [noMatch = ''] = /No match for: .*?\.(?= |$)/.exec(stderr.trim()) ?? []
+    expect(noMatch).not.toBe('')
+    for (const part of [words, noMatch]) {
       expect(stderr).toContain(part)
       expect(page.text).toContain(part)
     }

@@ -244,7 +244,7 @@ describe('a suppression on the page', () => {
 })
 
 describe('an erasure', () => {
-  test('asks first, then erases as the command does, and the entry goes on to hold by its hash', async () => {
+  test('asks first, then erases as the command does, and the suppression stays in force by its hash', async () => {
     const contact = newContact()
     const requestId = await finished(contact)
     await form('suppress', { requestId, channelId: '', reason: '' })

@@ -145,7 +145,7 @@ test('the eleventh endpoint is refused by the route and the CLI with the same wo
   const answers = await Promise.all(Array.from({ length: 12 }, createInTime))
   const statuses = answers.map(({ status }) => status).sort()
   expect(statuses).toEqual([...Array(10).fill(201), 400, 400])
-  const words = 'The account has 10 endpoints, which is the most: delete one first'
+  const words = 'The account already has the maximum of 10 endpoints. Delete one first.'
   for (const answer of answers.filter(({ status }) => status === 400)) expectError(answer, 400, words)
   const { stderr } = await cli('endpoint', 'create', '--account', account.accountId, '--url', url)
   expect(stderr).toContain(words)

@@ -62,7 +62,7 @@ function hundred(send: (index: number) => Promise<Answer>): (() => Promise<Answe
 
 const atOnce = async (requests: (() => Promise<Answer>)[]) =>
   inTime(await Promise.all(requests.map((send) => send())))
-/** Where all have looked in vain for the key before one is recorded. */
+/** Where all have searched for the key, with no match, before one is recorded. */
 const allTooLateToSee = (requests: (() => Promise<Answer>)[]) => raceToInsert(service, account, requests)
 
 describe.each([

@@ -223,7 +223,7 @@ test.each(changing)(
     const names = service.logs.slice(before).flatMap(({ by }) => by ?? [])
     // A list has a line for each send, and this one has none.
     expect([...new Set(names)]).toEqual(action === 'list.cancel' ? [] : ['admin'])
-    // The same again changes nothing where it is of one send.
+    // Repeating the request changes nothing where it is of one send.
     if (!action.startsWith('send.')) return
     await postForm(admin.url + path, fields)
     expect(await rows()).toHaveLength(1)

@@ -79,7 +79,7 @@ test('a send whose accept overlapped with the end of the one before it, with nei
   const end = endAttempt(service, attempt, { outcome: 'sent' })
   await eventually('the end waits', async () => (await $client.query(waitingForLocks)).rowCount === 1)
   const second = await traffic.send(channelId, contact)
-  // By then the API, too, has looked in vain for one that may go.
+  // By then the API, too, has found none that may go.
   await sleep(300)
   await locking.query('commit')
   locking.release()

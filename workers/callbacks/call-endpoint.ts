@@ -41,7 +41,7 @@ export function endpointCaller(
         reason: 'the call failed with an error; see callback_fault in the log of the worker',
       }
     })
-    // Such a callback stays due, as if it had not been tried.
+    // The callback stays due, as if it had not been tried.
     if (result.kind === 'not_sent' && result.shortage) throw new ShortageError(result.shortage)
     const durationMs = Math.round(performance.now() - startedAt)
     if (result.kind !== 'answer') return { status: null, reason: result.reason, durationMs }

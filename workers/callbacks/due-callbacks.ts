@@ -7,7 +7,7 @@ import type { WorkerTimes } from '../worker-times.ts'
 const mostAtOnce = 256
 
 interface Claim {
-  /** Claims the endpoint, or goes on to hold it, and reads what is due. */
+  /** Claims the endpoint, or keeps its claim, and reads what is due. */
   read(request: Pick<ClaimRequest, 'except' | 'limit'>): Promise<ClaimedEndpoint | undefined>
   isInSlowStart: boolean
   /** Whether the worker may begin a further call. */

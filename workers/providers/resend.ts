@@ -27,7 +27,7 @@ export function resend(http: HttpClient): Provider<ResendConfig> {
   }
 }
 
-/** The same for each attempt, since Resend compares the bodies of one Idempotency-Key. */
+/** Equal for each attempt, since Resend compares the bodies of one Idempotency-Key. */
 function requestFor(delivery: ResendDelivery): HttpRequest {
   const { requestId, config } = delivery
   return {

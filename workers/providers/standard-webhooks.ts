@@ -3,7 +3,7 @@ import type { EncodedBody } from './body-pieces.ts'
 
 /** What a receiver verifies. */
 export interface Signed {
-  /** The same for each repeat, so that the receiver can drop it. */
+  /** Equal for each repeat, so that the receiver can drop it. */
   id: string
   body: Buffer | EncodedBody
   /** Each signs. Two while a receiver changes from one to the other. */

@@ -36,7 +36,7 @@ export const pageSize = 500
 const foldedAtOnce = 50_000
 
 /**
- * The maintenance besides deliveries: gives up the claims of dead workers, fails sends that have expired, whose channel was
+ * Maintains what deliveries leave: gives up the claims of dead workers, fails sends that have expired, whose channel was
  * deleted or whose contact is suppressed, adds up counters, and removes old data. Every worker does all of it, and skips rows that another one is changing.
  *
  * @param inFlight the sends that this worker is processing, and its claims of endpoints.

@@ -21,7 +21,7 @@ interface ListPageProps {
   next: string | undefined
 }
 
-/** All channels, those first whose sends don't go. */
+/** All channels; those with waiting sends first. */
 export function ChannelListPage({ filter, channels, counts, lastFailures, next }: ListPageProps) {
   return (
     <Layout title="Channels" at="/channels" isWide>
@@ -29,7 +29,7 @@ export function ChannelListPage({ filter, channels, counts, lastFailures, next }
       <Filters filter={filter} />
       <section aria-labelledby="list">
         <h2 id="list">
-          {Object.values(filter).some(Boolean) ? 'Found' : 'All, those first whose sends wait'}
+          {Object.values(filter).some(Boolean) ? 'Found' : 'All channels; those with waiting sends first'}
         </h2>
         {channels.length === 0 ? <p>No channel found.</p> : <List {...{ channels, counts, lastFailures }} />}
         {next !== undefined && (

@@ -16,7 +16,7 @@ export function EraseQuestion({ found, contacts }: { found: FoundContact; contac
         </h1>
         <p>
           Content and contact of its sends that have ended are removed, for good, and of its conversations.
-          The timelines stay, without them. Its entries on the list of suppressions go on to hold.
+          The timelines stay, without them. Its suppressions stay in force.
         </p>
         <p>Sends that have not ended stay unchanged: erase again when they have.</p>
         <form method="post" action="/contact/erase" class="row">

@@ -8,7 +8,7 @@ export function SwitchForm({ endpointId, disabledAt }: { endpointId: string; dis
       <p>
         {disabledAt
           ? 'All callbacks that were kept are sent, in order.'
-          : 'It is called no more. Its callbacks are kept, those to come too, until it is enabled.'}
+          : 'Calls stop. New and waiting callbacks are kept until it is enabled.'}
       </p>
       <form method="post" action={`/endpoints/${endpointId}/${disabledAt ? 'enable' : 'disable'}`}>
         {!disabledAt && <ReasonField />}

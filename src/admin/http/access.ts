@@ -58,7 +58,7 @@ function checkHost(c: Context<AdminEnv>): void {
   throw new PageError(403, 'Without ADMIN_PASSWORD these pages answer to localhost and 127.0.0.1 only.')
 }
 
-/** Lets Prometheus in, which is no person: with ADMIN_PASSWORD, whether there are people or not. It reads no table. */
+/** Authenticates Prometheus by ADMIN_PASSWORD, whether there are people or not. It reads no table. */
 export function allowScrape(check: PasswordCheck) {
   return factory.createMiddleware(async (c, next) => {
     check(c)

@@ -3,7 +3,7 @@ import type { SendStatus } from '../../core/sends/timeline.ts'
 /** A date and time in UTC; in the reader's zone where the script runs (zone.js). */
 export function Moment({ at, precise = false }: { at: Date | string; precise?: boolean }) {
   const date = new Date(at)
-  // Such as PostgreSQL's infinity.
+  // PostgreSQL's infinity is one.
   if (Number.isNaN(date.getTime())) return <span class="muted">at no time that can be read</span>
   const iso = date.toISOString()
   const [day, time = ''] = iso.split('T')

@@ -4,7 +4,7 @@ import { isContactType } from '../../core/contacts/contact.ts'
 import { writeCursor } from '../../core/requests/list-query.ts'
 import type { UnknownIdFacts } from '../../core/requests/request-id.ts'
 import type { CodeMeaning } from '../../core/search/codes.ts'
-import { explainNothing, inVainWords, recognisedWords } from '../../core/search/in-words.ts'
+import { explainNothing, noMatchWords, recognisedWords } from '../../core/search/in-words.ts'
 import { Moment, WithCommands } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { linkTo } from '../page/links.ts'
@@ -19,7 +19,7 @@ interface FoundPageProps {
 /** What a pasted text may mean: several things, a code, or nothing that is there. */
 export function FoundPage({ pasted, found, facts }: FoundPageProps) {
   const targets = targetsOf(found)
-  const inVain = inVainWords(found.looked)
+  const unmatched = noMatchWords(found.looked)
   return (
     <Layout title="Found" at="/support">
       <FindBox pasted={pasted} focused />
@@ -27,8 +27,8 @@ export function FoundPage({ pasted, found, facts }: FoundPageProps) {
       {targets.length === 0 && found.codes.length > 0 && <h1>{`What ${found.codes[0]?.code} means`}</h1>}
       {found.codes.length > 0 && <Codes codes={found.codes} />}
       {targets.length === 0 && found.codes.length === 0 && <Nothing {...{ pasted, found, facts }} />}
-      {inVain !== undefined && (targets.length > 0 || found.codes.length > 0) && (
-        <p class="muted">{inVain}</p>
+      {unmatched !== undefined && (targets.length > 0 || found.codes.length > 0) && (
+        <p class="muted">{unmatched}</p>
       )}
       <Further pasted={pasted} found={found} />
       <p>
@@ -116,7 +116,7 @@ const sentenceEnd = /(?<=\.) /
 function Nothing({ pasted, found, facts }: FoundPageProps) {
   const { requestId, why, next } = explainNothing(pasted, found, facts)
   const [first, ...rest] = why.split(sentenceEnd)
-  const inVain = inVainWords(found.looked)
+  const unmatched = noMatchWords(found.looked)
   return (
     <section class="verdict unsure">
       <h1>{first}</h1>
@@ -131,7 +131,7 @@ function Nothing({ pasted, found, facts }: FoundPageProps) {
           ))}
         </ul>
       )}
-      {inVain !== undefined && <p>{inVain}</p>}
+      {unmatched !== undefined && <p>{unmatched}</p>}
     </section>
   )
 }

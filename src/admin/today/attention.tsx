@@ -78,7 +78,7 @@ export function AttentionList({ attention, uncertain }: { attention: Attention; 
 
 const Line = ({ children }: { children?: Child }) => <li>{children}</li>
 
-/** How many there are besides those that are shown. */
+/** How many more there are than are shown. */
 function more(all: readonly { total: number }[], what: string, href?: string) {
   const others = (all[0]?.total ?? 0) - all.length
   if (others <= 0) return false

@@ -121,7 +121,7 @@ export function list(settings: PathSettings): Operation {
     tags: ['Messages'],
     summary: 'List the sends of the account, newest first',
     description:
-      "By the time of their accept, scheduled ones too. A page may have fewer than `limit` sends, or none, since it looks at no more than 100,000: go on until `next` is null. Each send that is there from the first page to the last is on exactly one. Reading doesn't count for the account's rate limit, but for the limit of the key.",
+      "Ordered by acceptance time, including scheduled sends. A page may have fewer than `limit` sends, or none, since it looks at no more than 100,000: go on until `next` is null. Each send that is there from the first page to the last is on exactly one. Reading doesn't count for the account's rate limit, but for the limit of the key.",
     security: [{ apiKey: ['messages:read'] }],
     parameters: inQuery(listParameters, schemas),
     responses: {

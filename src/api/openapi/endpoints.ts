@@ -80,7 +80,7 @@ const overlapSeconds: JsonSchema = {
   minimum: 0,
   maximum: 604_800,
   default: 86_400,
-  description: 'How long the former secret signs besides.',
+  description: 'How long calls are signed with the former secret, too.',
 }
 
 const strict = (
@@ -135,7 +135,7 @@ export const endpointSchemasByName: Record<string, JsonSchema> = {
       ...ofRequest,
       endpointId: uuid('The id of the endpoint.'),
       secret,
-      bothSignUntil: text('Until when the former secret signs besides.', { format: 'date-time' }),
+      bothSignUntil: text('Until when calls are signed with both secrets.', { format: 'date-time' }),
     },
     'The new secret.',
   ),
@@ -312,7 +312,7 @@ const rotate = (settings: PathSettings): Operation => ({
   ...base,
   operationId: 'rotateEndpointSecret',
   summary: 'Replace the secret of an endpoint',
-  description: `The new secret is in this answer only. The former one signs besides until \`bothSignUntil\`; one from before that no more. ${counts}`,
+  description: `The new secret is in this answer only. Until \`bothSignUntil\`, calls are signed with both secrets. Older secrets stop at once. ${counts}`,
   parameters: [ofOne],
   requestBody: content(
     'SecretRotation',
@@ -380,7 +380,7 @@ export function endpointPaths(settings: PathSettings) {
       ),
     },
     [`${one}/disable`]: {
-      post: switchTo(settings, 'disable', 'Call it no more. Its callbacks are kept, those to come too.'),
+      post: switchTo(settings, 'disable', 'Calls stop. New and waiting callbacks are kept.'),
     },
     [`${one}/test`]: { post: test(settings) },
     [`${one}/rotate-secret`]: { post: rotate(settings) },

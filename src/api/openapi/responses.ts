@@ -47,7 +47,7 @@ export const headers: Record<string, Header> = {
 export const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit']
 /** Statuses of answers to sends that may come after the rate limit was counted, and then have its headers. */
 export const countedSend = [422, 429, 500, 503]
-/** The same of the routes of what an account has. */
+/** Statuses of answers of an account's routes that may have these headers. */
 export const countedRequest = [400, 404, ...countedSend]
 
 const meanings: Record<number, string> = {

@@ -16,7 +16,7 @@ const entry: Record<string, JsonSchema> = {
     description: 'Who gets nothing.',
     properties: {
       type: text('The kind of `value`.', { enum: contactTypes }),
-      value: text('The contact, normalised; `erased` once it was erased. Such an entry goes on to hold.'),
+      value: text('The contact, normalised; `erased` once it was erased. The suppression stays in force.'),
     },
     required: ['type', 'value'],
   },
@@ -104,7 +104,7 @@ const add = (settings: PathSettings): Operation => ({
   ...base,
   operationId: 'addSuppression',
   summary: 'Send nothing to a contact any more',
-  description: `Sends to the contact are accepted, and fail without a call of the provider; those that wait fail within seconds. A call that has begun isn't stopped. The same again answers with the entry that is there. ${counts}`,
+  description: `Sends to the contact are accepted, and fail without a call of the provider; those that wait fail within seconds. A call that has begun isn't stopped. Repeating the request returns the existing entry. ${counts}`,
   requestBody: {
     required: true,
     content: {

@@ -9,7 +9,7 @@ import type { OpenChannel } from './find-channel.ts'
 
 type Read = Omit<ReadReceipts, 'receipts'> & { receipts: readonly AddressedReceipt[] }
 
-/** Commits the receipts in PostgreSQL, and counts what the request reported besides. */
+/** Commits the receipts in PostgreSQL, and counts what else the request reported. */
 export function recorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics' | 'shards', FallbackSettings>) {
   const record = receiptRecorder(runtime)
   const { metrics } = runtime

@@ -51,7 +51,7 @@ export function suppressionRoutes(
     return channelId
   }
 
-  // A repeat finds the entry that is there, so it needs no Idempotency-Key.
+  // Repeating the request returns the existing entry, so it needs no Idempotency-Key.
   const add = factory.createHandlers(...withBody, async (c) => {
     const { contact, channelId: given, reason } = await bodies.read(c, suppressionSchema)
     const channelId = await ownChannel(c, given)

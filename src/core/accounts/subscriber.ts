@@ -9,7 +9,7 @@ export function subscriber(address: string): string {
     : parsed.toNormalizedString().split(':').slice(0, 4).join(':')
 }
 
-/** The network that one provider or company mostly has whole: the /24 of an IPv4 address, the /48 of an IPv6 one. */
+/** The network that one provider or company usually has whole: the /24 of an IPv4 address, the /48 of an IPv6 one. */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)

@@ -65,7 +65,7 @@ export interface CallbackContent {
 export const webhookIdOf = ({ requestId, sequence }: Pick<CallbackContent, 'requestId' | 'sequence'>) =>
   `${requestId}-${sequence}`
 
-/** The body of a callback: no contact, no content, and no text of the provider besides its code. */
+/** The body of a callback: no contact, no content, and no text of the provider except its code. */
 export function callbackBody(callback: CallbackContent): string {
   const { type, at: timestamp } = callback
   return JSON.stringify({ type, timestamp, data: dataOf(callback) })

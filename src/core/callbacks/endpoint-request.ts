@@ -37,7 +37,7 @@ const overlap = { byDefault: 86_400, max: 7 * 86_400 }
 const overlapWanted = `has to be a whole number of seconds from 0 to ${overlap.max}, which are 7 days`
 
 export const rotationSchema = z.strictObject({
-  /** How long the former secret signs besides. */
+  /** How long calls are signed with the former secret, too. */
   overlapSeconds: z
     .int(overlapWanted)
     .min(0, overlapWanted)
@@ -60,7 +60,7 @@ export const disabledByClient = 'by its account'
 export const disabledByOperator = (why?: string) =>
   why === undefined ? 'by an operator' : `by an operator: ${why}`
 
-export const tooManyEndpoints = `The account has ${maxEndpointsOfAccount} endpoints, which is the most: delete one first`
+export const tooManyEndpoints = `The account already has the maximum of ${maxEndpointsOfAccount} endpoints. Delete one first.`
 
 export const endpointDisabled = (reason: string | null) =>
   `The endpoint is disabled (${reason}): enable it first`

@@ -1,7 +1,7 @@
 import type { ProviderName } from '../providers/index.ts'
 import type { SendStatus } from '../sends/timeline.ts'
 
-/** The facts that an explanation needs besides the timeline; read by `findExplanation` in db/sends/explanation.ts. */
+/** The facts that an explanation needs in addition to the timeline; read by `findExplanation` in db/sends/explanation.ts. */
 export interface SendFacts {
   /** PostgreSQL's time, like the times of the timeline. */
   now: Date
@@ -82,7 +82,7 @@ export interface ExplanationEntry {
 export interface ExplanationAnswer {
   status: number | null
   code: string | null
-  /** The meaning of its code, or else of its status; null if unknown, and mostly for an accepted message. */
+  /** The meaning of its code, or else of its status; null if unknown; usually null for accepted messages. */
   meaning: string | null
   messageId: string | null
 }

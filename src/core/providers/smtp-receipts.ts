@@ -67,7 +67,7 @@ function receiptOf(requestIds: readonly string[], report: RecipientReport): Rece
     providerAt: report.at,
     providerCode: report.code ?? (report.reply === null ? null : String(report.reply)),
     providerMessageId: null,
-    // The server's own text mostly repeats the address.
+    // The server's own text usually repeats the address.
     ...(kind === 'undelivered' && {
       reason: meaningOfBounce(report) ?? 'a mail server could not deliver it',
       suppresses: report.action === 'failed' ? hardBounceOf(report) : null,

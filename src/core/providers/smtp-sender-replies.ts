@@ -18,7 +18,7 @@ const limited = (meaning: string, hours?: number): SenderReply => ({
 })
 const refused = (meaning: string): SenderReply => ({ outcome: 'channel_refused', fault: 'sender', meaning })
 
-/** Such limits count the last 24 hours, so the default retries have to last longer than that. */
+/** Daily limits count the last 24 hours, so the default retries have to last longer than that. */
 const dailyHours = 4
 
 const daily = limited("the account's mails of the day are used up", dailyHours)
@@ -103,7 +103,7 @@ const isOfPeriod =
 const isOfDay = /\b(?:daily|monthly|credits)\b|(?:\b(?:per|a|each) |\/ ?)(?:day|month)\b|\b24 ?h/i
 const isOfSending =
   /\b(?:sending|sender|send|submission|outgoing|outbound|relay|messaging|e-?mail)s?(?: \w+){0,2}[ -]?(?:limit|quota|rate|overlimit)|SubmissionQuota|policy rejection.{0,3}quota|\bcredits exceeded/i
-/** The same without a doubt: not `Sending failed: quota exceeded`. */
+/** Words that certainly mean a limit of sending: not `Sending failed: quota exceeded`. */
 const isOfSendingAlone =
   /\b(?:sending|sender|submission|outgoing|outbound)(?:'s)?(?: (?:daily|hourly|monthly|e-?mail|mail|message)s?){0,2} (?:limit|quota)|\b(?:limit|quota) (?:of|for|on) (?:sending|outgoing|outbound)\b|\b(?:mail|message)s? (?:that )?(?:you|the account) (?:can|may) send\b|SubmissionQuota/i
 const isTooFast =

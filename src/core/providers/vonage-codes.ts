@@ -47,7 +47,7 @@ export const vonageCodes: CodeTable = {
   'invalid-signature': { ...account, meaning: 'the signature is not valid' },
 }
 
-/** The code of an error: the end of its type, or else its title, which is a text otherwise. Nothing that may be a number to call. */
+/** The code of an error: the end of its type, or else its title, which is a text otherwise. Never a value that could be a phone number. */
 export function vonageCodeOf({ type, title }: { type?: unknown; title?: unknown }): string | undefined {
   const [, ofType = ''] = /#([a-z0-9-]{1,64})$/.exec(wordOf(type)) ?? []
   const isName = /^[a-z]+(-[a-z]+)*$/.test(ofType)

@@ -26,7 +26,7 @@ export const optional = <T extends z.ZodType>(schema: T) =>
 
 /**
  * For checks of a whole object. zod would skip them if a field has an issue, and a client would learn of its issues one at a time.
- * Such a check has to cope with fields that are missing or have another type.
+ * The check has to cope with fields that are missing or have another type.
  */
 export const besideOtherIssues = {
   when: ({ value }: { value: unknown }) =>

@@ -34,14 +34,14 @@ export function fingerprint(request: SendRequest, channelId: string): string {
   return createHash('sha256').update(JSON.stringify(parsed)).digest('hex')
 }
 
-/** The same for a batch of requests, from their fingerprints. It differs from that of a single request, even if it has only that one. */
+/** The fingerprint of a batch, from those of its requests. It differs from that of a single request, even if it has only that one. */
 export function batchFingerprint(fingerprints: readonly string[]): string {
   return createHash('sha256')
     .update(JSON.stringify({ batch: fingerprints }))
     .digest('hex')
 }
 
-/** The same for a request that creates something else. It differs from that of a send. */
+/** The fingerprint of a request that creates something else. It differs from that of a send. */
 export function creationFingerprint(what: string, fields: object): string {
   return createHash('sha256')
     .update(JSON.stringify({ [what]: fields }))

@@ -31,7 +31,7 @@ export function placeIn<Fields extends object>(shape: z.ZodType<Fields>) {
 }
 
 /**
- * The same for a list that is ordered by time. Clients get its places as `next`, and send them as `after`.
+ * Places of a list that is ordered by time. Clients get its places as `next`, and send them as `after`.
  *
  * @param list its name: the `next` of another list is refused.
  * @param isKey whether an item of the list can have this key.

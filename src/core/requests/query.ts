@@ -44,7 +44,7 @@ export const afterParameter = <Place>(read: (text: string) => Place | undefined)
 /** Why a query is refused. */
 interface QueryIssue {
   issue: string
-  /** The same for the log, without text of the client. */
+  /** For the log: without text of the client. */
   reason: string
 }
 

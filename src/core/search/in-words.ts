@@ -2,7 +2,7 @@ import { isContactType, maskContact, parseStoredContact } from '../contacts/cont
 import { explainUnknownId, type UnknownIdFacts } from '../requests/request-id.ts'
 import { type PastedKindName, pastedKinds } from './recognise.ts'
 
-/** One kind of what a text may hold, and what was found for it. */
+/** One kind of identifier in a text, and its matches. */
 interface Looked {
   kind: PastedKindName
   values: readonly string[]
@@ -35,12 +35,12 @@ export const recognisedWords = (looked: readonly Looked[]): string =>
     .map(withValues)
     .join('; ')}.`
 
-/** What was looked for in vain; undefined if nothing was. */
-export function inVainWords(looked: readonly Looked[]): string | undefined {
-  const inVain = looked.filter(({ targets }) => targets.length === 0)
-  return inVain.length === 0
+/** The kinds without a match, for people; undefined if there are none. */
+export function noMatchWords(looked: readonly Looked[]): string | undefined {
+  const unmatched = looked.filter(({ targets }) => targets.length === 0)
+  return unmatched.length === 0
     ? undefined
-    : `Looked for in vain: ${[...new Set(inVain.map(withValues))].join('; ')}.`
+    : `No match for: ${[...new Set(unmatched.map(withValues))].join('; ')}.`
 }
 
 const ofIds: readonly PastedKindName[] = ['requestId', 'id', 'namedId']

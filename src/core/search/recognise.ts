@@ -35,7 +35,7 @@ const contacts = Object.fromEntries(
 ) as Record<ContactType, PastedKind>
 
 /**
- * What a pasted text may hold, the surest first: what is found of one kind makes those after it superfluous. `localNumber` and
+ * The kinds of identifiers in a pasted text, the surest first: a match of one kind makes those after it superfluous. `localNumber` and
  * `code` need no look-up.
  */
 export const pastedKinds = {

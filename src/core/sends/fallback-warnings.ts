@@ -6,7 +6,7 @@ export interface Carrier {
   templates: readonly { name: string; definition: object }[]
 }
 
-/** What a channel takes that its fallback can't send. Such sends end as they would without it. */
+/** Sends that a channel takes and its fallback can't send: they end as they would without it. */
 export function notCarried(from: Carrier, to: Carrier): string[] {
   const missing = <Word>(ours: readonly Word[], theirs: readonly Word[]) =>
     ours.filter((word) => !theirs.includes(word))

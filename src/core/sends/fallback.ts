@@ -71,7 +71,7 @@ export interface EndedSend {
   hasPublicUrl: boolean
 }
 
-/** Why a send stays where it ended, although its channel has a fallback for that. */
+/** Why the fallback was not used. */
 export type StayResult =
   | 'not_carried'
   | 'too_late'
@@ -172,14 +172,14 @@ function carry(
   return { message: { type: 'template', template: { name, variables, definition } } }
 }
 
-/** Joins the reason of a send that stays with why its fallback didn't send it. */
+/** Joins the reason of a send with why its fallback was not used. */
 const notSentBy = '; not sent by its fallback '
 
-/** Whether it was decided before that the send stays: its outcome is recorded again after a lost answer. */
+/** Whether its reason says already why the fallback was not used: its outcome is recorded again after a lost answer. */
 export const hasStayed = ({ reason }: Pick<Timeline, 'reason'>): boolean =>
   reason?.includes(notSentBy) ?? false
 
-/** The reason of a send that stays, with why its fallback didn't send it. `(the last attempt)` stays at its end. */
+/** The reason of a send, with why its fallback was not used. `(the last attempt)` stays at its end. */
 export function reasonOfStaying(reason: string, target: Pick<FallbackTarget, 'name'>, why: string): string {
   const isLast = reason.endsWith(lastAttempt)
   const itself = (isLast ? reason.slice(0, -lastAttempt.length) : reason).trimEnd()

@@ -6,7 +6,7 @@ const written =
 export const sendAtWanted =
   'has to be a time with its offset, such as 2026-11-24T09:00:00+01:00 or 2026-11-24T08:00:00Z'
 
-/** How long ago `sendAt` may be. Such a send is sent now. */
+/** How long ago `sendAt` may be. A send of the past is sent now. */
 const longestPastSeconds = 60
 
 /**

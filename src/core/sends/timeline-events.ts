@@ -39,7 +39,7 @@ const fault = choice<Fault>('Whose fault a failed call is', {
 })
 
 /**
- * Each event of a timeline: when it is recorded, and its fields besides `at` and `event` (docs/reference/timeline.md#timeline). OpenAPI is
+ * Each event of a timeline: when it is recorded, and its fields except `at` and `event` (docs/reference/timeline.md#timeline). OpenAPI is
  * generated from this table. Log, explanation, the SQL that writes events and the events derived from a send's row are checked
  * against it by types, the docs and the styles of the support page by tests/rules/check/timeline-events.test.ts.
  */
@@ -131,7 +131,7 @@ export const timelineEvents = {
 
 export type TimelineEventName = keyof typeof timelineEvents
 
-/** The fields of each event besides `at` and `event`. */
+/** The fields of each event except `at` and `event`. */
 export type EventFields = {
   [Name in TimelineEventName]: z.output<z.ZodObject<(typeof timelineEvents)[Name]['fields']>>
 }

@@ -156,7 +156,7 @@ export const erasedPrefix = 'erased:'
 
 /** The block size of SHA-256, to which HMAC pads its key. */
 const blockBytes = 64
-/** One that no entry was hashed with: a reader without the pepper finds no entry of an erased contact. Such entries hold all the same. */
+/** A key that no entry was hashed with: a reader without the pepper finds no entry of an erased contact. The entries stay in force. */
 export const noSuppressionKey: Buffer = Buffer.alloc(2 * blockBytes)
 
 /**

@@ -51,7 +51,7 @@ interface OwnFields {
   idempotent_replay: { accountId: string; repeatId: string }
 }
 
-/** The fields of each event's log line, besides `requestId` and `event`. */
+/** The fields of each event's log line, except `requestId` and `event`. */
 type LoggedFields = Omit<EventFields, keyof OwnFields> & OwnFields
 
 /** Logs one event of a send. The fields must hold no key, credential, content or whole contact value. */

@@ -8,7 +8,7 @@ const pingEveryMs = 1000
 const graceMs = 750
 
 interface Watch {
-  /** How long a blocking command of this connection may wait for work. Such a connection isn't pinged. */
+  /** How long a blocking command of this connection may wait for work. A connection that has one isn't pinged. */
   waitsForMs?: number | undefined
   onReplaced(): void
 }

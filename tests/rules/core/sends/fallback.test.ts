@@ -126,7 +126,7 @@ test.each<[string, string, Partial<EndedSend>, Partial<FallbackTarget>]>([
   ['too_late', 'more than 3600 s have passed since its accept', { now: after(3600) }, {}],
   ['expired', 'it has expired', {}, { expireAfterSeconds: 1 }],
   ['expired', 'it has expired', { expiresAt: after(1) }, {}],
-])('a send stays where it ended: %s, since %s', (result, why, given, target) => {
+])('the fallback is not used: %s, since %s', (result, why, given, target) => {
   expect(decide(given, target)).toEqual({ result, why })
 })
 
