@@ -3,11 +3,11 @@ import { isDelivered } from '../src/core/callbacks/callback-outcome.ts'
 import { newId } from '../src/core/requests/new-id.ts'
 import { Semaphore } from '../src/platform/memory/semaphore.ts'
 import type { Runtime } from '../src/runtime.ts'
-import { endpointCaller } from './callbacks/call-endpoint.ts'
-import { endpointClaimer } from './callbacks/claim-endpoint.ts'
+import { createCallEndpoint } from './callbacks/call-endpoint.ts'
+import { createEndpointClaims } from './callbacks/claim-endpoint.ts'
 import { DueCallbacks } from './callbacks/due-callbacks.ts'
-import { healthNoter } from './callbacks/note-health.ts'
-import { tryRecorder } from './callbacks/record-try.ts'
+import { createNoteHealth } from './callbacks/note-health.ts'
+import { createRecordTry } from './callbacks/record-try.ts'
 import type { SendsFirst } from './callbacks/sends-first.ts'
 import type { HttpClient } from './providers/http.ts'
 import type { EndpointAdvancer } from './queue/endpoint-queues.ts'
@@ -29,14 +29,14 @@ interface CallBackParts {
  * Calls endpoints with the callbacks that are due. The order is a promise (docs/reference/callbacks.md): the claim is committed before the first call,
  * so that no other worker calls the endpoint meanwhile, and a send's next callback is read only when the one before it is recorded.
  */
-export function callBacker(
+export function createCallBack(
   runtime: Runtime,
   { http, heartbeat, sendsFirst, times }: CallBackParts,
 ): EndpointAdvancer {
-  const { claim, release } = endpointClaimer(runtime, heartbeat.worker, sendsFirst)
-  const callEndpoint = endpointCaller(runtime, http)
-  const noteHealth = healthNoter(runtime, times)
-  const recordTry = tryRecorder(runtime)
+  const { claim, release } = createEndpointClaims(runtime, heartbeat.worker, sendsFirst)
+  const callEndpoint = createCallEndpoint(runtime, http)
+  const noteHealth = createNoteHealth(runtime, times)
+  const recordTry = createRecordTry(runtime)
   const slots = new Semaphore({ units: runtime.settings.CALLBACK_CONCURRENCY, unitsOfOwner: callsAtATime })
   const claimIds = new Set<string>()
   let isStopping = false

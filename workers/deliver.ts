@@ -4,13 +4,13 @@ import { InFlight } from './queue/in-flight.ts'
 import type { NextWakeUp } from './queue/queue-worker.ts'
 import { type Slot, unlimitedSlot } from './queue/slots.ts'
 import type { Permits } from './sends/claim/permits.ts'
-import { claimer } from './sends/claim.ts'
-import { dispatcher } from './sends/dispatch.ts'
-import { conversationEnterer } from './sends/enter-conversation.ts'
-import { outcomeRecorder } from './sends/record-outcome.ts'
+import { createClaim } from './sends/claim.ts'
+import { createDispatch } from './sends/dispatch.ts'
+import { createEnterConversation } from './sends/enter-conversation.ts'
+import { createRecordOutcome } from './sends/record-outcome.ts'
 import type { RecordedOutcome } from './sends/send-states.ts'
 import { traceAttempt } from './sends/trace-attempt.ts'
-import { nextWaker } from './sends/wake-next.ts'
+import { createWakeNext } from './sends/wake-next.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
@@ -33,15 +33,15 @@ interface Advanced {
  * (docs/reference/timeline.md#delivery): the claim is committed before the provider is called and the outcome after, so
  * that a call is never repeated blindly, and the contact's conversation is closed before the contact sees the message.
  */
-export function deliverer(
+export function createDeliver(
   runtime: Runtime,
   { providers, heartbeat, permits, inFlight = new InFlight(), times = workerTimes }: DeliveryParts,
 ): (requestId: string, slot?: Slot) => Promise<NextWakeUp> {
-  const claim = claimer(runtime, heartbeat.worker, permits)
-  const enterConversation = conversationEnterer(runtime)
-  const dispatch = dispatcher(runtime, providers, heartbeat)
-  const recordOutcome = outcomeRecorder(runtime)
-  const wakeNext = nextWaker(runtime, permits, times)
+  const claim = createClaim(runtime, heartbeat.worker, permits)
+  const enterConversation = createEnterConversation(runtime)
+  const dispatch = createDispatch(runtime, providers, heartbeat)
+  const recordOutcome = createRecordOutcome(runtime)
+  const wakeNext = createWakeNext(runtime, permits, times)
 
   const advance = async (requestId: string, slot: Slot): Promise<Advanced> => {
     const claimed = await claim(requestId, slot)

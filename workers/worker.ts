@@ -1,7 +1,7 @@
 import type { Runtime } from '../src/runtime.ts'
-import { callBacker } from './call-back.ts'
+import { createCallBack } from './call-back.ts'
 import { SendsFirst } from './callbacks/sends-first.ts'
-import { deliverer } from './deliver.ts'
+import { createDeliver } from './deliver.ts'
 import { createHttpClient } from './providers/http.ts'
 import { openProviders } from './providers/index.ts'
 import { startEndpointQueues } from './queue/endpoint-queues.ts'
@@ -9,7 +9,7 @@ import { InFlight } from './queue/in-flight.ts'
 import { faultsOfShards } from './queue/queue-faults.ts'
 import { startQueueWorker } from './queue/queue-worker.ts'
 import { WakeUpFlow } from './queue/wake-up-flow.ts'
-import { permitGranter } from './sends/claim/permits.ts'
+import { createPermits } from './sends/claim/permits.ts'
 import { startHeartbeat } from './upkeep/heartbeat.ts'
 import { startMovingDueSends } from './upkeep/move-due.ts'
 import { startReconciler } from './upkeep/reconcile.ts'
@@ -37,7 +37,7 @@ export function startWorker(
 ): Worker {
   const heartbeat = startHeartbeat(runtime, name, times)
   const { providers, stopFetching, close: closeProviders } = openProviders(runtime)
-  const permits = permitGranter(runtime, times)
+  const permits = createPermits(runtime, times)
   const inFlight = new InFlight(flow)
   const faults = faultsOfShards([...runtime.shards, ...runtime.formerShards])
   const http = createHttpClient({
@@ -47,7 +47,7 @@ export function startWorker(
     nowMs: () => runtime.clock.nowMs(),
     maxConnections: runtime.settings.CALLBACK_CONCURRENCY,
   })
-  const endpointAdvancer = callBacker(runtime, {
+  const endpointAdvancer = createCallBack(runtime, {
     http,
     heartbeat,
     sendsFirst: new SendsFirst(inFlight),
@@ -57,7 +57,7 @@ export function startWorker(
     runtime.metrics.callbacksInFlight.set(endpointAdvancer.callsInFlight()),
   )
   const endpointQueues = startEndpointQueues(runtime, endpointAdvancer, faults, times)
-  const deliver = deliverer(runtime, { providers, heartbeat, permits, inFlight, times })
+  const deliver = createDeliver(runtime, { providers, heartbeat, permits, inFlight, times })
   const queueWorker = startQueueWorker(runtime, deliver, { inFlight, faults, times })
   const periodicTasks = [
     startReconciler(runtime, permits, flow, times),

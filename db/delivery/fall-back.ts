@@ -1,6 +1,6 @@
 import type { Message } from '../../src/core/messages/message.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
-import type { EndedSend, FallbackCause, FallbackRule, StayResult } from '../../src/core/sends/fallback.ts'
+import type { EndedSend, FallbackCause, FallbackRule, UnusedResult } from '../../src/core/sends/fallback.ts'
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { buildTimeline, type SendRecord } from '../../src/core/sends/timeline.ts'
 import { ordered } from '../admission/accepts.ts'
@@ -28,7 +28,7 @@ export interface Ended {
 
 /** What became of a send that has ended on a channel with a fallback. */
 export type FallbackResult = { requestId: string; from: ProviderName; to: ProviderName; reason: string } & (
-  | { result: StayResult }
+  | { result: UnusedResult }
   | { result: 'fell_back'; fromChannelId: string; toChannelId: string; wakeUp: WakeUp }
 )
 
@@ -268,35 +268,35 @@ export function moveToFallbacks(transaction: Transaction, sends: readonly Fallba
 }
 
 /** A send whose fallback was not used, with its reason as it is recorded then. */
-export interface StayingRow {
+export interface UnusedFallback {
   requestId: string
   reason: string
 }
 
-const stayStatement = prepared(
-  'stay_ended',
+const unusedStatement = prepared(
+  'note_fallback_unused',
   'Adds to the reasons of sends that have just ended why their fallback was not used.',
   sqlText`
     -- $1: the sends and their reasons.
     with
     -- The given reasons.
-    staying as materialized (
+    unused as materialized (
       select * from json_to_recordset($1) as ("requestId" uuid, reason text)),
     -- Of those that failed.
     failed as (
-      update sends s set failure = staying.reason
-      from staying
-      where s.request_id = staying."requestId" and ${isOneOf('s.request_id', 'staying')}
+      update sends s set failure = unused.reason
+      from unused
+      where s.request_id = unused."requestId" and ${isOneOf('s.request_id', 'unused')}
         and s.status = 'failed')
     -- Of those that are reported as undelivered.
-    update send_events e set fields = (e.fields::jsonb || jsonb_build_object('reason', staying.reason))::json
-    from staying join sends s on s.request_id = staying."requestId"
-    where ${isOneOf('s.request_id', 'staying')} and s.delivery = 'undelivered'
+    update send_events e set fields = (e.fields::jsonb || jsonb_build_object('reason', unused.reason))::json
+    from unused join sends s on s.request_id = unused."requestId"
+    where ${isOneOf('s.request_id', 'unused')} and s.delivery = 'undelivered'
       and e.id = (select id from send_events last
                   where last.request_id = s.request_id and last.event = 'undelivered'
                   order by last.at desc limit 1)`,
 )
 
-export async function noteStaying(transaction: Transaction, sends: readonly StayingRow[]): Promise<void> {
-  await stayStatement(transaction, [JSON.stringify(sends)])
+export async function noteFallbackUnused(transaction: Transaction, sends: readonly UnusedFallback[]): Promise<void> {
+  await unusedStatement(transaction, [JSON.stringify(sends)])
 }

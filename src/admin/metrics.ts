@@ -34,7 +34,7 @@ const states = ['waiting', 'prioritized', 'delayed', 'active'] as const
 export function metrics(runtime: AdminRuntime, readiness: Readiness) {
   const { db, shards, formerShards, metrics: gauges } = runtime
   const collectors = [
-    collector(runtime, {
+    createCollect(runtime, {
       name: 'database',
       read: () => readBacklog(db),
       show: (backlog) => showBacklog(gauges, backlog),
@@ -50,7 +50,7 @@ export function metrics(runtime: AdminRuntime, readiness: Readiness) {
       },
     }),
     ...[...shards, ...formerShards].map((shard) =>
-      collector(runtime, {
+      createCollect(runtime, {
         name: 'queues',
         shard: shard.name,
         read: async () => {
@@ -81,7 +81,7 @@ interface Collected<T> {
   clear: () => void
 }
 
-function collector<T>({ log, metrics: gauges }: AdminRuntime, collected: Collected<T>) {
+function createCollect<T>({ log, metrics: gauges }: AdminRuntime, collected: Collected<T>) {
   const { name, shard, read, show, clear } = collected
   const labels = { collector: name, ...(shard !== undefined && { shard }) }
   let freshUntil = Number.NEGATIVE_INFINITY

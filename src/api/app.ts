@@ -5,7 +5,7 @@ import { routePath } from 'hono/route'
 import { newId } from '../core/requests/new-id.ts'
 import { Deadline } from '../platform/deadline.ts'
 import { Readiness } from '../platform/health/readiness.ts'
-import { unknownProxyWarner } from '../platform/http/client-address.ts'
+import { createWarnOfUnknownProxy } from '../platform/http/client-address.ts'
 import { logEvent } from '../platform/log/logger.ts'
 import { build } from '../platform/process/build.ts'
 import type { Runtime } from '../runtime.ts'
@@ -22,8 +22,8 @@ import { answerError, answerNotReady, routeNotFound, wrongMethod } from './error
 import { timeouts as defaultClientTimeouts } from './http/client-timeouts.ts'
 import { traceRequest } from './http/trace-request.ts'
 import { index } from './index-route.ts'
-import { authenticator } from './keys/authenticate.ts'
-import { keyLimiter } from './keys/key-limit.ts'
+import { createAuthenticate } from './keys/authenticate.ts'
+import { createKeyLimits } from './keys/key-limit.ts'
 import { cancelMessage } from './messages/cancel-message.ts'
 import { cancelMessages } from './messages/cancel-messages.ts'
 import { getMedia } from './messages/get-media.ts'
@@ -32,7 +32,7 @@ import { listMessages } from './messages/list-messages.ts'
 import { moveMessage } from './messages/move-message.ts'
 import { sendBatch } from './messages/send-batch.ts'
 import { receiveReceipt } from './receive-receipt.ts'
-import { refusedNoter } from './refused/note-refused.ts'
+import { createNoteRefused } from './refused/note-refused.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
 import { suppressionRoutes } from './suppressions/manage-suppressions.ts'
@@ -46,11 +46,11 @@ export function createApp(
   timeouts = defaultClientTimeouts,
 ): ApiApp {
   const { log } = runtime
-  const authenticate = authenticator(runtime)
+  const authenticate = createAuthenticate(runtime)
   const receipts = receiveReceipt(runtime, timeouts)
   const body = bodySteps(runtime.settings, timeouts)
   const steps = sendSteps(runtime)
-  const { limitReads, countRefused } = keyLimiter(runtime)
+  const { limitReads, countRefused } = createKeyLimits(runtime)
   const send = sendMessage(authenticate, body, steps)
   const account = {
     authenticate,
@@ -137,8 +137,8 @@ function addAccountRoutes(app: ApiApp, { channels, endpoints, suppressions }: Ac
  */
 const trackRequest = (runtime: Runtime) => {
   const { log, metrics } = runtime
-  const warnOfUnknownProxy = unknownProxyWarner(runtime)
-  const noteRefused = refusedNoter(runtime)
+  const warnOfUnknownProxy = createWarnOfUnknownProxy(runtime)
+  const noteRefused = createNoteRefused(runtime)
   return factory.createMiddleware(async (c, next) => {
     const startedAt = performance.now()
     warnOfUnknownProxy(c.env.incoming)

@@ -2,25 +2,25 @@ import type { Runtime } from '../runtime.ts'
 import { factory } from './context.ts'
 import { wrongMethod } from './errors.ts'
 import type { ClientTimeouts } from './http/client-timeouts.ts'
-import { channelsAddresser } from './receipts/address-channels.ts'
+import { createAddressChannels } from './receipts/address-channels.ts'
 import { answerChallenge, answerReceived } from './receipts/answer.ts'
-import { proofChecker } from './receipts/check-proof.ts'
-import { channelOpener, receivingChannelFinder } from './receipts/find-channel.ts'
+import { createCheckProof } from './receipts/check-proof.ts'
+import { createOpenChannel, createFindReceivingChannel } from './receipts/find-channel.ts'
 import { readReceipts } from './receipts/read-receipts.ts'
-import { refuseUnfitBody, requestReader } from './receipts/read-request.ts'
-import { recorder } from './receipts/record.ts'
+import { refuseUnfitBody, createReadRequest } from './receipts/read-request.ts'
+import { createRecord } from './receipts/record.ts'
 
 /**
  * Handles what a provider reports about messages that it has accepted. The order is a promise (docs/reference/receipts.md): nothing
  * of a request is used before its proof is checked, and a 200 means that all of its receipts are committed in PostgreSQL.
  */
 export function receiveReceipt(runtime: Runtime, timeouts: ClientTimeouts) {
-  const openChannel = channelOpener(runtime)
-  const findChannel = receivingChannelFinder(openChannel)
-  const readRequest = requestReader(runtime, timeouts)
-  const { checkProof, refuse } = proofChecker(runtime)
-  const addressChannels = channelsAddresser(runtime, openChannel)
-  const record = recorder(runtime)
+  const openChannel = createOpenChannel(runtime)
+  const findChannel = createFindReceivingChannel(openChannel)
+  const readRequest = createReadRequest(runtime, timeouts)
+  const { checkProof, refuse } = createCheckProof(runtime)
+  const addressChannels = createAddressChannels(runtime, openChannel)
+  const record = createRecord(runtime)
 
   const post = factory.createHandlers(refuseUnfitBody, async (c) => {
     const channel = await findChannel(c)

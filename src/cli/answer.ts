@@ -55,13 +55,13 @@ export interface CliContext {
 
 const queryTimeoutMs = 10_000
 
-export type Answerer = ReturnType<typeof answerer>
+export type Answerer = ReturnType<typeof createAnswer>
 
 /**
  * Creates the function that runs a command against the database and prints its answer: with `--json` exactly one JSON object,
  * else formatted text. Without DATABASE_URL it uses the running `npm run dev` of this checkout.
  */
-export function answerer({
+export function createAnswer({
   environment: given,
   print,
   printProgress = print,

@@ -13,10 +13,10 @@ import { providerRules } from '../core/providers/index.ts'
 import type { Receipt, ReceiptRules } from '../core/receipts/receipt.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
 import { nothingThere, whatWasLeftOut } from '../core/sends/left-out.ts'
-import { addressNotAllowed, guardedConnector } from '../platform/http/guarded-connector.ts'
+import { addressNotAllowed, createGuardedConnector } from '../platform/http/guarded-connector.ts'
 import { createLogger } from '../platform/log/logger.ts'
 import { credentialsKeys } from '../platform/settings/settings.ts'
-import { faller } from '../sends/fall-back.ts'
+import { createFallback } from '../sends/fall-back.ts'
 import { rowOf } from '../sends/record-receipts.ts'
 import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
 import { pastMoment } from './arguments.ts'
@@ -70,7 +70,7 @@ export function receiptCommands(program: Command, answer: Answerer): void {
 async function fetchReceipts(context: CliContext, { channel: id, since }: FetchOptions): Promise<Fetched> {
   const { db, actor } = context
   const asker = await askerFor(context, id)
-  const fallBack = asker.channel.hasFallback ? faller(fallingBack(context)) : undefined
+  const fallBack = asker.channel.hasFallback ? createFallback(fallingBack(context)) : undefined
   const row = {
     ...actor,
     action: 'receipts.fetch',
@@ -149,7 +149,7 @@ async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker>
   })
   const config = rules.config.parse(openConfig(channel.sealedConfig, id, keys)) as object
   const dispatcher = new Agent({
-    connect: guardedConnector({ allowedPrivateNetworks: setting('ALLOWED_PRIVATE_NETWORKS') }),
+    connect: createGuardedConnector({ allowedPrivateNetworks: setting('ALLOWED_PRIVATE_NETWORKS') }),
     maxResponseSize: maxAnswerBytes,
   })
   const failed = (what: string) =>

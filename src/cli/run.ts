@@ -7,7 +7,7 @@ import { buildProgram } from './program.ts'
 /** Runs one command line. @returns the exit code. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   try {
-    const program = await buildProgram(args, lateAnswerer(terminal))
+    const program = await buildProgram(args, answerLate(terminal))
     overrideExits(program, terminal)
     await program.parseAsync(args, { from: 'user' })
     return exitCodes.done
@@ -23,10 +23,10 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
 }
 
 /** What talks to the database is loaded for a command, not for its `--help`. */
-const lateAnswerer =
+const answerLate =
   (terminal: Terminal): Answerer =>
   async (...args) =>
-    await (await import('./answer.ts')).answerer(terminal)(...args)
+    await (await import('./answer.ts')).createAnswer(terminal)(...args)
 
 /** Makes commander throw instead of ending the process, so that `failureOf` forms every message. */
 function overrideExits(command: Command, terminal: Terminal): void {

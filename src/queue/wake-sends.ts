@@ -15,7 +15,7 @@ interface Queues {
  * missing wake-ups. While Redis is away, each limited channel is tried several times a second, so that a log line for each try
  * would flood the log.
  */
-export function tolerantWaker({ log, shards }: Queues, event: string) {
+export function createTolerantWake({ log, shards }: Queues, event: string) {
   return async (wakeUps: readonly WakeUp[]): Promise<void> => {
     const { failures } = await restoreOnShards(shards, wakeUps)
     for (const { error } of failures) logWarningOnceAMinute(log, event, error)
@@ -36,9 +36,9 @@ export interface LaneWaker {
 }
 
 /** Failures are only logged, because the reconciler adds missing wake-ups. */
-export function laneWaker(runtime: Queues & { db: Database }): LaneWaker {
+export function createWakeLanes(runtime: Queues & { db: Database }): LaneWaker {
   const { db, log, shards } = runtime
-  const wake = tolerantWaker(runtime, 'lane_not_woken')
+  const wake = createTolerantWake(runtime, 'lane_not_woken')
   const batch = <Item>(
     size: { maxItems: number; gatherMs?: number },
     work: (items: readonly Item[]) => Promise<unknown>,

@@ -7,10 +7,10 @@ import {
   type FallbackRow,
   findFallbacks,
   moveToFallbacks,
-  noteStaying,
-  type StayingRow,
+  noteFallbackUnused,
+  type UnusedFallback,
 } from '../../db/delivery/fall-back.ts'
-import { decideFallback, type FallbackDecision, hasStayed, reasonOfStaying } from '../core/sends/fallback.ts'
+import { decideFallback, type FallbackDecision, hasUnusedFallback, reasonWithUnusedFallback } from '../core/sends/fallback.ts'
 import type { WakeUp } from '../core/sends/send-job.ts'
 import { suppressionKey as keyFrom } from '../core/suppression/suppression.ts'
 import { logEvent, logFault } from '../platform/log/logger.ts'
@@ -34,7 +34,7 @@ interface Decided {
  * Moves sends that have just ended to their fallback channels, or records why the fallback was not used. Call it only for sends
  * of channels that have a fallback, in the transaction that ended them, and `noteFallback` for each result after that.
  */
-export function faller(runtime: Needs<'log', FallbackSettings>): FallBack {
+export function createFallback(runtime: Needs<'log', FallbackSettings>): FallBack {
   const { settings } = runtime
   const rulesOf = channelRules(runtime)
   const suppressionKey = keyFrom(settings.API_KEY_PEPPER)
@@ -42,7 +42,7 @@ export function faller(runtime: Needs<'log', FallbackSettings>): FallBack {
 
   const decide = (ended: Ended, candidate: FallbackCandidate): Decided | undefined => {
     const { send, rule, target } = candidate
-    if (!target || hasStayed(send.timeline)) return undefined
+    if (!target || hasUnusedFallback(send.timeline)) return undefined
     // The config of a deleted channel is gone.
     const { isDeleted, sealedConfig } = target
     const ofTarget = {
@@ -106,7 +106,7 @@ type FellBack = Extract<FallbackResult, { result: 'fell_back' }>
 async function record(transaction: Transaction, decided: readonly Decided[]): Promise<FallbackResult[]> {
   const falling: FallbackRow[] = []
   const fell: Omit<FellBack, 'wakeUp'>[] = []
-  const staying: StayingRow[] = []
+  const unused: UnusedFallback[] = []
   const stayed: FallbackResult[] = []
   for (const { ended, candidate, decision } of decided) {
     const { requestId, provider: from, channelId: fromChannelId } = ended
@@ -119,12 +119,12 @@ async function record(transaction: Transaction, decided: readonly Decided[]): Pr
       falling.push({ requestId, toChannelId, message, reason, providerCode })
       fell.push({ result: 'fell_back', requestId, from, to, reason, fromChannelId, toChannelId })
     } else {
-      const reason = reasonOfStaying(ownReason ?? 'not delivered', target, decision.why)
-      staying.push({ requestId, reason })
+      const reason = reasonWithUnusedFallback(ownReason ?? 'not delivered', target, decision.why)
+      unused.push({ requestId, reason })
       stayed.push({ result: decision.result, requestId, from, to, reason })
     }
   }
-  if (staying.length > 0) await noteStaying(transaction, staying)
+  if (unused.length > 0) await noteFallbackUnused(transaction, unused)
   const wakeUps = falling.length > 0 ? await moveToFallbacks(transaction, falling) : []
   const wakeUpOf = new Map(wakeUps.map((wakeUp) => [wakeUp.requestId, wakeUp]))
   return [

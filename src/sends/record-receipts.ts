@@ -16,11 +16,11 @@ import { causeOfSign, suppressingSignOf } from '../core/suppression/suppression.
 import { logEvent } from '../platform/log/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
-import { endpointWaker } from '../queue/wake-endpoints.ts'
-import { tolerantWaker } from '../queue/wake-sends.ts'
+import { createWakeEndpoints } from '../queue/wake-endpoints.ts'
+import { createTolerantWake } from '../queue/wake-sends.ts'
 import type { Needs } from '../runtime.ts'
 import { channelMoments } from './channel-moments.ts'
-import { type FallbackSettings, faller, noteFallback, wakeUpsOf } from './fall-back.ts'
+import { type FallbackSettings, createFallback, noteFallback, wakeUpsOf } from './fall-back.ts'
 import { noteEnd } from './send-end.ts'
 
 /** Together so few that a statement takes a fraction of a request's deadline. A larger request has a statement of its own. */
@@ -40,14 +40,14 @@ type Request = Omit<ReceivedReceipts, 'receipts'> & { rows: ReceiptRow[] }
 /** Without shards, a worker finds by itself the sends that may go now, and the endpoints to call. */
 type Recording = Needs<'db' | 'clock' | 'log' | 'metrics', FallbackSettings> & Partial<Needs<'shards'>>
 
-export type ReceiptRecorder = ReturnType<typeof receiptRecorder>
+export type ReceiptRecorder = ReturnType<typeof createRecordReceipts>
 
 /** Records receipts, and logs and counts what became of each. Concurrent requests share one statement. */
-export function receiptRecorder(runtime: Recording) {
+export function createRecordReceipts(runtime: Recording) {
   const { db, clock, log, metrics, shards = [] } = runtime
-  const wakeEndpoints = endpointWaker({ log, shards })
-  const wake = tolerantWaker({ log, shards }, 'lane_not_woken')
-  const fallBack = faller(runtime)
+  const wakeEndpoints = createWakeEndpoints({ log, shards })
+  const wake = createTolerantWake({ log, shards }, 'lane_not_woken')
+  const fallBack = createFallback(runtime)
   const lastOfChannels = channelMoments(log, 'last', (moments) => noteReceipts(db, moments))
   const record = async (batch: readonly Request[]): Promise<RecordedReceipt[][]> => {
     const recorded = await recordReceipts(

@@ -37,7 +37,7 @@ interface Noting {
   metrics: Pick<Metrics, 'ended' | 'retries' | 'suppressed'>
 }
 
-/** Logs and counts the end of a send. The caller wakes what waits for it; `endFollower` does both. */
+/** Logs and counts the end of a send. The caller wakes what waits for it; `createFollowEnd` does both. */
 export function noteEnd({ log, metrics }: Noting, end: SendEnd): void {
   logEnd(log, end)
   metrics.ended.inc({ status: end.status })
@@ -56,7 +56,7 @@ export function noteRetry(
 }
 
 /** What follows the end of a send: its log line, its count, and the wake-ups of its endpoints and of the head of its lane. */
-export function endFollower(
+export function createFollowEnd(
   noting: Noting,
   wakeEndpoints: (endpointIds: readonly string[]) => void,
   wakeHeadOf: (requestId: string) => Promise<void>,

@@ -7,7 +7,7 @@ import { insertSends, insertSendWithMedia } from '../../db/admission/accepts.ts'
 import { connectDatabase } from '../../db/connection/client.ts'
 import { isTooLate, isUnavailable } from '../../db/connection/errors.ts'
 import { media, sends } from '../../db/schema.ts'
-import { recorder } from '../../src/api/send/record.ts'
+import { createRecord } from '../../src/api/send/record.ts'
 import { Deadline } from '../../src/platform/deadline.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { accept, buildAccount } from '../support/builders.ts'
@@ -125,7 +125,7 @@ test('a connection that is lost while content is written loses both, and the nex
 
 /** Lets the pipeline's step record it. @returns whether it did. */
 async function recordByStep(content: Buffer, db = service.runtime.db): Promise<boolean> {
-  const record = recorder({ ...service.runtime, db }, async () => undefined)
+  const record = createRecord({ ...service.runtime, db }, async () => undefined)
   const { contact, message, flowId, closeConversation } = buildRow()
   const request = { contact, message, flowId, closeConversation, mediaContent: content }
   const channel = {

@@ -9,7 +9,7 @@ import type { AdminRuntime } from '../../src/admin/context.ts'
 import { factory } from '../../src/admin/context.ts'
 import { answerError } from '../../src/admin/errors.tsx'
 import { allow } from '../../src/admin/people/allow.ts'
-import { refusalRecorder } from '../../src/admin/people/refusals.ts'
+import { createRecordRefusal } from '../../src/admin/people/refusals.ts'
 import type { AuditAction } from '../../src/core/accounts/audit.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { buildSendRow } from '../support/attempts.ts'
@@ -295,7 +295,7 @@ describe('a row of a changed list', () => {
 
 test('what another role may not do is refused, and in the audit', async () => {
   const app = factory.createApp()
-  const recordRefusal = refusalRecorder(service.runtime)
+  const recordRefusal = createRecordRefusal(service.runtime)
   app.use(async (c, next) => {
     c.set('person', { name: 'sue', role: 'support' })
     c.set('address', '192.0.2.7')

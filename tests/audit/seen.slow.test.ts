@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
-import { refusedSignInRecorder } from '../../src/admin/people/sign-in-audit.ts'
+import { createRecordRefusedSignIn } from '../../src/admin/people/sign-in-audit.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { buildSendRow } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'
@@ -71,7 +71,7 @@ test('sign-ins, sign-outs and refused sign-ins are rows, and what was typed as a
 })
 
 test('a flood of refused sign-ins leaves few rows', async () => {
-  const record = refusedSignInRecorder(service.runtime)
+  const record = createRecordRefusedSignIn(service.runtime)
   for (let n = 0; n < 45; n++) await record({ name: undefined, address: `198.51.${n}.1`, reason: 'wrong' })
   expect(await rows()).toHaveLength(30)
 })
@@ -79,7 +79,7 @@ test('a flood of refused sign-ins leaves few rows', async () => {
 test('the next row of a refused sign-in counts those before it that left none', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   try {
-    const record = refusedSignInRecorder(service.runtime)
+    const record = createRecordRefusedSignIn(service.runtime)
     const refused = { name: 'Ann', address: '198.51.100.1', reason: 'wrong' }
     let calls = 0
     for (; calls < 7; calls++) await record(refused)

@@ -8,9 +8,9 @@ import { closeOnSignal, runProcess } from '../../src/platform/process/process.ts
 import { readSettings } from '../../src/platform/settings/settings.ts'
 import { leaveNothing } from '../../src/queue/queue.ts'
 import { openRuntime } from '../../src/runtime.ts'
-import { deliverer } from '../../workers/deliver.ts'
+import { createDeliver } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
-import { permitGranter } from '../../workers/sends/claim/permits.ts'
+import { createPermits } from '../../workers/sends/claim/permits.ts'
 import { startHeartbeat } from '../../workers/upkeep/heartbeat.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
@@ -25,8 +25,8 @@ await runProcess(async () => {
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
   const heartbeat = startHeartbeat(runtime, name)
   const { providers, close: closeProviders } = openProviders(runtime)
-  const permits = permitGranter(runtime)
-  const deliver = deliverer(runtime, { providers, heartbeat, permits })
+  const permits = createPermits(runtime)
+  const deliver = createDeliver(runtime, { providers, heartbeat, permits })
   const concurrency = settings.WORKER_CONCURRENCY
   const [shard] = runtime.shards
   const worker = new Worker<SendJob>(

@@ -6,7 +6,7 @@ import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { sends } from '../../db/schema.ts'
 import { cancelSends } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
-import { faller } from '../../src/sends/fall-back.ts'
+import { createFallback } from '../../src/sends/fall-back.ts'
 import { buildSendRow, namesOf, timelineOf } from '../support/attempts.ts'
 import { newContact } from '../support/builders.ts'
 import { buildChain } from '../support/fallbacks.ts'
@@ -116,7 +116,7 @@ async function openWorld(service: TestService) {
   const { account, channels } = await buildChain(service)
   const [channelA = '', channelB = ''] = channels
   const { db } = service.runtime
-  return { db, account, channelA, channelB, claimA: uuidv7(), fallBack: faller(service.runtime) }
+  return { db, account, channelA, channelB, claimA: uuidv7(), fallBack: createFallback(service.runtime) }
 }
 
 type World = Awaited<ReturnType<typeof openWorld>>

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { failWaiting } from '../../db/delivery/breakers.ts'
-import { faller } from '../../src/sends/fall-back.ts'
+import { createFallback } from '../../src/sends/fall-back.ts'
 import { timelineOf } from '../support/attempts.ts'
 import { accept, textBody } from '../support/builders.ts'
 import { buildChain } from '../support/fallbacks.ts'
@@ -28,7 +28,7 @@ test('sends that waited too long for a provider that is away go on by the fallba
     reason: "the channel's provider kept failing; its last answer: 503",
     limit: 100,
   }
-  const failed = await failWaiting(db, { ...which, fallsBackFrom: 'sandbox' }, faller(service.runtime))
+  const failed = await failWaiting(db, { ...which, fallsBackFrom: 'sandbox' }, createFallback(service.runtime))
   expect(failed).toHaveLength(20)
   const { rows } = await db.execute<{
     request_id: string

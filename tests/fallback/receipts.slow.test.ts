@@ -9,7 +9,7 @@ import { eraseContact } from '../../db/upkeep/erase.ts'
 import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import type { SuppressingSign } from '../../src/core/suppression/suppression.ts'
-import { faller } from '../../src/sends/fall-back.ts'
+import { createFallback } from '../../src/sends/fall-back.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -32,7 +32,7 @@ import { eventually } from '../support/wait.ts'
 const service = await serviceOfFile({ RETRY_DELAYS_SECONDS: '600' })
 const { db } = service.runtime
 const sent: AttemptOutcome = { outcome: 'sent', providerMessageId: 'A1', providerStatus: 201 }
-const fallBack = faller(service.runtime)
+const fallBack = createFallback(service.runtime)
 
 const report = async (
   requestId: string,

@@ -4,7 +4,7 @@ import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import { Readiness } from '../../src/platform/health/readiness.ts'
 import { scrape } from '../../src/platform/health/scrape.ts'
 import { createRedisBreaker } from '../../src/platform/redis/breaker.ts'
-import { permitGranter } from '../../workers/sends/claim/permits.ts'
+import { createPermits } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { attemptedSend, beginAttempt, endAttempt, loseAttempt, sweepOnce } from '../support/attempts.ts'
 import { accept, buildAccount, buildChannel, post, request, textBody } from '../support/builders.ts'
@@ -134,7 +134,7 @@ test('sends that a search finds without a wake-up are counted', async () => {
     `update sends set next_attempt_at = clock_timestamp() - interval '1 minute' where request_id = $1`,
     [requestId],
   )
-  const search = () => startReconciler(service.runtime, permitGranter(service.runtime)).stop()
+  const search = () => startReconciler(service.runtime, createPermits(service.runtime)).stop()
   const counts = { reconciled: () => countedBy(metrics.reconciled) }
   expect(await gains(counts, search)).toEqual({ reconciled: 1 })
   expect(await gains(counts, search)).toEqual({ reconciled: 0 })

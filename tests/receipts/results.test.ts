@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ReceiptKind } from '../../src/core/receipts/receipt.ts'
-import { receiptRecorder } from '../../src/sends/record-receipts.ts'
+import { createRecordReceipts } from '../../src/sends/record-receipts.ts'
 import { absentId } from '../support/absent-id.ts'
 import { attemptedSend } from '../support/attempts.ts'
 import { buildAccount } from '../support/builders.ts'
@@ -13,7 +13,7 @@ const account = await buildAccount(service)
 const counts = countsSince(service.runtime.metrics.receipts, 'result')
 
 test('each receipt has its own result, in their order, also beside ids that no send can have; each is counted', async () => {
-  const record = receiptRecorder(service.runtime)
+  const record = createRecordReceipts(service.runtime)
   const requestId = await attemptedSend(service, account, { outcome: 'sent', providerStatus: 200 })
   const receiptOf = (id: string, kind: ReceiptKind) => {
     const { channelIds, fields } = buildReceipt(id.toLowerCase(), account.channelId, kind)

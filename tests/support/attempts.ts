@@ -5,12 +5,12 @@ import { findSend } from '../../db/sends/sends.ts'
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import { buildTimeline, type Timeline } from '../../src/core/sends/timeline.ts'
 import type { NextWakeUp } from '../../workers/queue/queue-worker.ts'
-import { permitGranter } from '../../workers/sends/claim/permits.ts'
-import { claimer } from '../../workers/sends/claim.ts'
-import { conversationEnterer } from '../../workers/sends/enter-conversation.ts'
-import { outcomeRecorder } from '../../workers/sends/record-outcome.ts'
+import { createPermits } from '../../workers/sends/claim/permits.ts'
+import { createClaim } from '../../workers/sends/claim.ts'
+import { createEnterConversation } from '../../workers/sends/enter-conversation.ts'
+import { createRecordOutcome } from '../../workers/sends/record-outcome.ts'
 import type { EnteredSend, OwnSend } from '../../workers/sends/send-states.ts'
-import { nextWaker } from '../../workers/sends/wake-next.ts'
+import { createWakeNext } from '../../workers/sends/wake-next.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import { type Account, accept, textBody } from './builders.ts'
 import { livingWorker } from './living-worker.ts'
@@ -20,7 +20,7 @@ import type { TestService } from './service.ts'
 /** A living worker's claim, at the moment before it closes the conversation. */
 export async function claimBy(service: TestService, requestId: string, worker: string): Promise<OwnSend> {
   await livingWorker(service, worker)
-  const claimed = await claimer(service.runtime, worker, permitGranter(service.runtime))(requestId)
+  const claimed = await createClaim(service.runtime, worker, createPermits(service.runtime))(requestId)
   if ('next' in claimed) throw new Error(`${worker} could not claim ${requestId}`)
   return claimed.send
 }
@@ -32,7 +32,7 @@ export async function beginAttempt(
   worker: string,
 ): Promise<EnteredSend> {
   const send = await claimBy(service, requestId, worker)
-  const entered = await conversationEnterer(service.runtime)(send)
+  const entered = await createEnterConversation(service.runtime)(send)
   if (!entered) throw new Error(`the claim of ${worker} on ${requestId} was given up`)
   return entered
 }
@@ -44,8 +44,8 @@ export async function endAttempt(
   outcome: AttemptOutcome,
 ): Promise<NextWakeUp> {
   const { runtime } = service
-  const recorded = await outcomeRecorder(runtime)(send, { outcome, durationMs: 5 })
-  await nextWaker(runtime, permitGranter(runtime))(recorded)
+  const recorded = await createRecordOutcome(runtime)(send, { outcome, durationMs: 5 })
+  await createWakeNext(runtime, createPermits(runtime))(recorded)
   return { wakeInMs: recorded.delayMs }
 }
 

@@ -1,10 +1,10 @@
 import { openRuntime } from '../../src/runtime.ts'
-import { deliverer } from '../../workers/deliver.ts'
+import { createDeliver } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import { InFlight } from '../../workers/queue/in-flight.ts'
 import { faultsOfShards } from '../../workers/queue/queue-faults.ts'
 import { startQueueWorker } from '../../workers/queue/queue-worker.ts'
-import { permitGranter } from '../../workers/sends/claim/permits.ts'
+import { createPermits } from '../../workers/sends/claim/permits.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 
@@ -22,9 +22,9 @@ export async function startFollower(
   const runtime = openRuntime('worker', settings, log)
   const heartbeat = await livingWorker(service, name)
   const { providers, close } = openProviders(runtime)
-  const permits = permitGranter(runtime)
+  const permits = createPermits(runtime)
   const inFlight = new InFlight()
-  const deliver = deliverer(runtime, { providers, heartbeat, permits, inFlight })
+  const deliver = createDeliver(runtime, { providers, heartbeat, permits, inFlight })
   const worker = startQueueWorker(runtime, deliver, { inFlight, faults: faultsOfShards(runtime.shards) })
   test.onTestFinished(async () => {
     permits.stop()

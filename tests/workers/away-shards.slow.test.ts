@@ -11,7 +11,7 @@ import { closeShards, openShards, type Shard } from '../../src/queue/shard.ts'
 import { openRuntime } from '../../src/runtime.ts'
 import { WakeUpFlow } from '../../workers/queue/wake-up-flow.ts'
 import { besideAway, mostLookedAt } from '../../workers/sends/claim/beside-away.ts'
-import { permitGranter } from '../../workers/sends/claim/permits.ts'
+import { createPermits } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { workerTimes } from '../../workers/worker-times.ts'
@@ -122,7 +122,7 @@ test.concurrent('a shard whose Redis only returns errors counts as away, until a
     runtime.shards.every(({ redis }) => redis.status === 'ready'),
   )
   for (const _ of [1, 2]) await throughBreaker(() => Promise.reject(new Error('OOM'))).catch(() => {})
-  const granter = permitGranter(runtime)
+  const granter = createPermits(runtime)
   context.onTestFinished(() => granter.stop())
   expect(await granter.grant(channelId)).toEqual(ofVictim.slice(0, 1))
   const granted = async () => (await db.select().from(permitRows)).map(({ requestId }) => requestId)
@@ -141,7 +141,7 @@ test.concurrent('while a shard is away, the reconciler looks again soon', async 
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 1 })
   const { ofOthers } = await acceptBoth(service, { ...traffic.account, channelId })
   const runtime = openWorkersRuntime(context, service, shardAt(context, nowhere))
-  const permits = permitGranter(runtime)
+  const permits = createPermits(runtime)
   const times = { ...workerTimes, reconcileEveryMs: 3_600_000, reconcileAgainAfterMs: 100, overdueByMs: 0 }
   const reconciler = startReconciler(runtime, permits, undefined, times)
   context.onTestFinished(async () => {

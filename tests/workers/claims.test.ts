@@ -11,8 +11,8 @@ import { sandboxMessages, sends } from '../../db/schema.ts'
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
 import { type Slot, unlimitedSlot } from '../../workers/queue/slots.ts'
-import { permitGranter } from '../../workers/sends/claim/permits.ts'
-import { claimer } from '../../workers/sends/claim.ts'
+import { createPermits } from '../../workers/sends/claim/permits.ts'
+import { createClaim } from '../../workers/sends/claim.ts'
 import { lapse } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { deliverAs } from '../support/deliver-as.ts'
@@ -207,7 +207,7 @@ test('ten wake-ups of one send call the provider once', async () => {
 })
 
 test('a send of the ordinary queue is not claimed in the statement of a backlog', async () => {
-  const claim = claimer(service.runtime, 'a', permitGranter(service.runtime))
+  const claim = createClaim(service.runtime, 'a', createPermits(service.runtime))
   const statements = async () => {
     const { values } = await service.runtime.metrics.claimBatch.get()
     return values.find(({ metricName }) => metricName?.endsWith('_count'))?.value ?? 0
@@ -252,7 +252,7 @@ test('a send that was woken twice while PostgreSQL was away calls the provider o
         : Reflect.get(pool, name, pool),
   })
   const cutOff = { ...runtime, db: { $client: client } as unknown as Database }
-  const claim = claimer(cutOff, 'a', permitGranter(service.runtime))
+  const claim = createClaim(cutOff, 'a', createPermits(service.runtime))
   const [other, twice] = [await acceptText(), await acceptText()]
   const claims = [claim(other), claim(twice), claim(twice)]
   await sleep(50)

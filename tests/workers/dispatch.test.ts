@@ -6,7 +6,7 @@ import { parseNetwork } from '../../src/core/requests/public-address.ts'
 import type { Outcome } from '../../src/core/sends/outcome.ts'
 import { createMediaFetcher } from '../../workers/providers/media-fetcher.ts'
 import type { Delivery, Provider } from '../../workers/providers/provider.ts'
-import { dispatcher } from '../../workers/sends/dispatch.ts'
+import { createDispatch } from '../../workers/sends/dispatch.ts'
 import type { EnteredSend } from '../../workers/sends/send-states.ts'
 import { accept, buildAccount } from '../support/builders.ts'
 import { buildEnteredSend } from '../support/entered-sends.ts'
@@ -22,7 +22,7 @@ const buildSend = (changes?: Partial<EnteredSend>) => buildEnteredSend(service, 
 
 async function dispatchBy(send: Provider['send'], changes: Partial<EnteredSend> = {}) {
   const heartbeat = await livingWorker(service, 'a')
-  return await dispatcher(service.runtime, alikeProviders({ send }), heartbeat)(buildSend(changes))
+  return await createDispatch(service.runtime, alikeProviders({ send }), heartbeat)(buildSend(changes))
 }
 
 const sent = async (): Promise<Outcome> => ({ outcome: 'sent' })
@@ -112,7 +112,7 @@ test('if media takes longer to fetch than the permit is valid, the call is not m
     return sent()
   }
   const heartbeat = await livingWorker(service, 'a')
-  const dispatch = dispatcher(service.runtime, alikeProviders({ send, media }), heartbeat)
+  const dispatch = createDispatch(service.runtime, alikeProviders({ send, media }), heartbeat)
   const message = { type: 'media', media: { mediaType: 'document', mediaUrl: url } } as const
   const callIn = (ms: number, lastsMs: number) => {
     const callAt = performance.now() + ms

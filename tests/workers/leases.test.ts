@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { beat, findDeadWorkers, forgetDeadWorkers, retire } from '../../db/delivery/leases.ts'
 import { findLostClaims } from '../../db/delivery/lost-claims.ts'
 import { sends, workers } from '../../db/schema.ts'
-import { deliverer } from '../../workers/deliver.ts'
+import { createDeliver } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
-import { permitGranter } from '../../workers/sends/claim/permits.ts'
+import { createPermits } from '../../workers/sends/claim/permits.ts'
 import type { Heartbeat } from '../../workers/upkeep/heartbeat.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import {
@@ -36,7 +36,7 @@ afterAll(() => service.stop())
 
 const acceptText = () => accept(service, account, textBody())
 const deliverAs = (heartbeat: Heartbeat) =>
-  deliverer(service.runtime, { providers, heartbeat, permits: permitGranter(service.runtime) })
+  createDeliver(service.runtime, { providers, heartbeat, permits: createPermits(service.runtime) })
 const lostClaims = async () =>
   (await findLostClaims(service.runtime.db, idleSweeper, 1000)).map(({ requestId }) => requestId)
 const knownWorkers = async () =>

@@ -5,7 +5,7 @@ import { connectDatabase } from '../../db/connection/client.ts'
 import { readMedia } from '../../db/delivery/media-content.ts'
 import { hourMs } from '../../src/core/durations.ts'
 import { openMediaMemory } from '../../workers/sends/dispatch/media-memory.ts'
-import { dispatcher } from '../../workers/sends/dispatch.ts'
+import { createDispatch } from '../../workers/sends/dispatch.ts'
 import type { TimedOutcome } from '../../workers/sends/send-states.ts'
 import { buildEnteredSend } from '../support/entered-sends.ts'
 import { livingWorker } from '../support/living-worker.ts'
@@ -42,7 +42,7 @@ async function startDispatching(memory = openMediaMemory(hourMs)) {
   })
   const settings = { ...service.runtime.settings, PROVIDER_TIMEOUT_SECONDS: hourMs / 1000 }
   const heartbeat = await livingWorker(service, 'a')
-  const dispatch = dispatcher({ ...service.runtime, settings }, provider, heartbeat, memory)
+  const dispatch = createDispatch({ ...service.runtime, settings }, provider, heartbeat, memory)
   return {
     called,
     answerNext: () => waiting.shift()?.(),

@@ -4,7 +4,7 @@ import { findExplanation } from '../../db/sends/explanation.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { explain } from '../../src/core/explanation/explain.ts'
 import { buildTimeline } from '../../src/core/sends/timeline.ts'
-import { conversationEnterer } from '../../workers/sends/enter-conversation.ts'
+import { createEnterConversation } from '../../workers/sends/enter-conversation.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -78,7 +78,7 @@ test('a worker that was frozen before it closed the conversation makes no call w
 test('a worker whose claim was given up before it closed the conversation gets no claim when it comes too late', async () => {
   const requestId = await accept(service, account, closingBody(newContact()))
   const send = await loseBeforeCall(requestId, 'late')
-  const enterConversation = conversationEnterer(service.runtime)
+  const enterConversation = createEnterConversation(service.runtime)
   expect(await enterConversation(send)).toBeUndefined()
   await due(requestId)
   const again = { ...(await claimBy(service, requestId, 'next')), conversationId: null }
@@ -97,7 +97,7 @@ test('a claim that had closed the conversation when it was given up is uncertain
   const claim = (await findLostClaims(db, idleSweeper, 100)).find((lost) => lost.requestId === requestId)
   if (!claim) throw new Error('not lost')
   expect(claim.mayHaveCalled).toBe(false)
-  await conversationEnterer(service.runtime)(send)
+  await createEnterConversation(service.runtime)(send)
   const given = { ...claim, status: 'queued', reason: 'lost', delayMs: 0 } as const
   expect(await giveUpClaims(db, idleSweeper, [given])).toEqual([])
   await sweepOnce(service)

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { replaySend } from '../../db/sends/replays.ts'
 import { ofSend } from '../../src/platform/redis/shard.ts'
 import { restoreWakeUps } from '../../src/queue/queue.ts'
-import { permitGranter } from '../../workers/sends/claim/permits.ts'
+import { createPermits } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { beginAttempt, endAttempt, rowOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
@@ -49,7 +49,7 @@ const buildChannels = (count: number) =>
 
 /** Runs a reconciler without a worker, so that no wake-up is processed, until `isDone`. */
 async function reconcileUntil(what: string, isDone: () => Promise<boolean>): Promise<void> {
-  const permits = permitGranter(service.runtime)
+  const permits = createPermits(service.runtime)
   const reconciler = startReconciler(service.runtime, permits)
   await eventually(what, isDone)
   await reconciler.stop()

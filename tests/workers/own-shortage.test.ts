@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import { ShortageError } from '../../src/platform/process/own-shortage.ts'
-import { endpointCaller } from '../../workers/callbacks/call-endpoint.ts'
+import { createCallEndpoint } from '../../workers/callbacks/call-endpoint.ts'
 import { createHttpClient } from '../../workers/providers/http.ts'
 import { namesOf, timelineOf } from '../support/attempts.ts'
 import { accept, buildAccount, buildWebhookChannel, textBody } from '../support/builders.ts'
@@ -51,7 +51,7 @@ test('a call of an endpoint that could not begin says nothing about the endpoint
     sealedSecret: sealConfig({ secret: webhookSecret }, endpointId, CREDENTIALS_KEY),
     sealedFormerSecret: null,
   }
-  const called = endpointCaller(service.runtime, http)(claimed as never, { type: 'message.sent' } as never)
+  const called = createCallEndpoint(service.runtime, http)(claimed as never, { type: 'message.sent' } as never)
   await expect(called).rejects.toThrow(ShortageError)
   await http.close()
 })

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { holdChannel, resumeChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { grantPermits } from '../../db/delivery/permits.ts'
 import { permits } from '../../db/schema.ts'
-import { laneWaker } from '../../src/queue/wake-sends.ts'
-import { permitGranter } from '../../workers/sends/claim/permits.ts'
-import { claimer } from '../../workers/sends/claim.ts'
+import { createWakeLanes } from '../../src/queue/wake-sends.ts'
+import { createPermits } from '../../workers/sends/claim/permits.ts'
+import { createClaim } from '../../workers/sends/claim.ts'
 import { tooLate } from '../../workers/sends/dispatch.ts'
 import { beginAttempt, endAttempt, rowOf, timelineOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
@@ -58,10 +58,10 @@ test('a send is claimed only shortly before its call, however early it is woken'
   const [, second = ''] = await traffic.sendSome(channelId, 2)
   await livingWorker(service, 'early')
   await grantPermits(runtime.db, [channelId], { probeSeconds: 30, validSeconds: 10 })
-  const early = await claimer(runtime, 'early', permitGranter(runtime))(second)
+  const early = await createClaim(runtime, 'early', createPermits(runtime))(second)
   expect('next' in early && early.next.wakeInMs).toBeGreaterThan(100)
   await loseWakeUp(service, second)
-  await laneWaker(runtime).wakeHeadOf(second)
+  await createWakeLanes(runtime).wakeHeadOf(second)
   expect((await wakeUpOf(service, second))?.delay).toBeGreaterThan(100)
 })
 
@@ -70,7 +70,7 @@ test('more permits are given when their time comes, without a request', async (c
   const { runtime } = traffic.service
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 200, rateSeconds: 100 })
   const ids = await traffic.sendSome(channelId, 4)
-  const granter = permitGranter(runtime)
+  const granter = createPermits(runtime)
   context.onTestFinished(() => granter.stop())
   expect(await granter.request(channelId, ids[0] ?? '')).toBeDefined()
   expect((await runtime.db.select().from(permits)).length).toBeLessThan(4)

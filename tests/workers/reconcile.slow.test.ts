@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { permitGranter } from '../../workers/sends/claim/permits.ts'
+import { createPermits } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { workerTimes } from '../../workers/worker-times.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
@@ -32,7 +32,7 @@ test('after a fault of Redis the next pass comes soon', async () => {
   await runtime.redis.flushdb()
   await runtime.redis.set(runtime.queue.toKey('delayed'), 'no sorted set')
   const times = { ...workerTimes, reconcileEveryMs: 3_600_000, overdueByMs: 0 }
-  const reconciler = startReconciler(runtime, permitGranter(runtime), undefined, times)
+  const reconciler = startReconciler(runtime, createPermits(runtime), undefined, times)
   await eventually('a pass has failed', async () =>
     service.logs.some(({ event }) => event === 'reconcile_failed'),
   )
@@ -70,7 +70,7 @@ test('a backlog longer than a page gets its wake-ups back whole, one each, from 
      returning request_id as id`,
     [first],
   )
-  const onePass = () => startReconciler(service.runtime, permitGranter(service.runtime)).stop()
+  const onePass = () => startReconciler(service.runtime, createPermits(service.runtime)).stop()
   await Promise.all([onePass(), onePass()])
   const wakeUps = await service.runtime.queue.getJobs(['waiting'])
   expect(wakeUps.map(({ id }) => id).sort()).toEqual([first, ...rows.map(({ id }) => id)].sort())

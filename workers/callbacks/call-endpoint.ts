@@ -17,7 +17,7 @@ const noAnswer: HttpResult = { kind: 'maybe_sent', reason: 'no whole answer in t
  * Calls an endpoint once, within the time limit. Of its answer, only the status and Retry-After are used. Throws what is no failure
  * of the endpoint, so that its callbacks wait: its secret can't be opened by this worker, or this machine couldn't begin the call.
  */
-export function endpointCaller(
+export function createCallEndpoint(
   {
     clock,
     log,
@@ -26,7 +26,7 @@ export function endpointCaller(
   http: Pick<HttpClient, 'post'>,
 ) {
   const timeoutMs = settings.CALLBACK_TIMEOUT_SECONDS * 1000
-  const secretsOf = secretsOpener(credentialsKeys(settings))
+  const secretsOf = createOpenSecrets(credentialsKeys(settings))
 
   return async (claimed: ClaimedEndpoint, callback: DueCallback): Promise<CallbackAnswer> => {
     const secrets = secretsOf(claimed)
@@ -61,7 +61,7 @@ export function endpointCaller(
 }
 
 /** Opens the secrets once for all calls of a read. */
-function secretsOpener(keys: readonly Buffer[]) {
+function createOpenSecrets(keys: readonly Buffer[]) {
   const opened = new WeakMap<ClaimedEndpoint, string[]>()
   return (claimed: ClaimedEndpoint): string[] => {
     const known = opened.get(claimed)

@@ -19,7 +19,7 @@ const goneReason = 'the endpoint answered 410: it wants no more callbacks'
  * Decides the result of a callback after a call, and notes what the call says about its endpoint: that it answers, or fails,
  * wants no more, or is not called for a while. A circuit breaker follows the same rules as that of a channel.
  */
-export function healthNoter(
+export function createNoteHealth(
   runtime: Needs<'db' | 'log' | 'metrics', 'CALLBACK_RETRY_DELAYS_SECONDS'>,
   times: Pick<WorkerTimes, 'failingForMs'>,
 ) {

@@ -4,7 +4,7 @@ import type { OwnShortage } from '../../src/core/sends/own-shortage.ts'
 import {
   addressNotAllowed,
   type ConnectorOptions,
-  guardedConnector,
+  createGuardedConnector,
   tlsNeeded,
 } from '../../src/platform/http/guarded-connector.ts'
 import { build } from '../../src/platform/process/build.ts'
@@ -96,7 +96,7 @@ export const userAgent = `outbound-messaging-api/${build.version}`
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { nowMs = Date.now, maxConnections = null, givenBy = 'operators', requiresTls = false } = options
   const agent = new Agent({
-    connect: guardedConnector(options),
+    connect: createGuardedConnector(options),
     // undici opens another one for a call that begins in the moment in which a connection becomes free.
     connections: maxConnections,
     // If a connection fails, undici repeats the calls that were pipelined behind the failed one. So none is pipelined.

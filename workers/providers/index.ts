@@ -3,7 +3,7 @@ import type { ProviderName } from '../../src/core/providers/index.ts'
 import { statusCallbackUrl } from '../../src/core/providers/twilio-receipts.ts'
 import type { Settings } from '../../src/platform/settings/settings.ts'
 import type { Runtime } from '../../src/runtime.ts'
-import { receiptRecorder } from '../../src/sends/record-receipts.ts'
+import { createRecordReceipts } from '../../src/sends/record-receipts.ts'
 import { createHttpClient } from './http.ts'
 import { createMediaFetcher } from './media-fetcher.ts'
 import type { Provider } from './provider.ts'
@@ -48,7 +48,7 @@ export function openProviders(
   const linkTo = mediaLinks(settings, nowMs)
   const providers: Providers = {
     resend: resend(http),
-    sandbox: sandbox(db, receiptRecorder(runtime)),
+    sandbox: sandbox(db, createRecordReceipts(runtime)),
     smtp: smtp(media, {}, openSmtpConnections(), allowedPrivateNetworks),
     twilio: twilio(http, linkTo, receiptLinks(settings)),
     vonage: vonage(http, linkTo, nowMs),

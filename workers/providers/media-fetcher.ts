@@ -3,7 +3,7 @@ import { maxMediaBytes } from '../../src/core/messages/message-body.ts'
 import {
   addressNotAllowed,
   type ConnectorOptions,
-  guardedConnector,
+  createGuardedConnector,
   portNotAllowed,
 } from '../../src/platform/http/guarded-connector.ts'
 import type { Reservation } from '../../src/platform/memory/memory-budget.ts'
@@ -51,7 +51,7 @@ const firstBytes = 64 * 1024
 /** Fetches media for providers that take no links: only from allowed addresses, and without following redirects. */
 export function createMediaFetcher(options: Omit<ConnectorOptions, 'givenBy'>): MediaFetcher {
   const agent = new Agent({
-    connect: guardedConnector({ ...options, ...byClients }),
+    connect: createGuardedConnector({ ...options, ...byClients }),
     pipelining: 1,
     // Checked with each piece, so that longer media never fills the memory.
     maxResponseSize: maxMediaBytes,

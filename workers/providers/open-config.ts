@@ -12,7 +12,7 @@ export interface SealedChannel {
 }
 
 /** Opens configs, each once: a channel has the same object until its config changes. It throws if no key opens one. */
-export function configOpener(keys: readonly Buffer[]) {
+export function createOpenConfig(keys: readonly Buffer[]) {
   const configs = new LRUCache<string, object>({ max: cachedConfigs })
   return ({ provider, sealedConfig, channelId }: SealedChannel): object => {
     const known = configs.get(sealedConfig)

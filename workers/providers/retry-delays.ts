@@ -2,13 +2,13 @@ import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
 import { credentialsKeys } from '../../src/platform/settings/settings.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { configOpener, type SealedChannel } from './open-config.ts'
+import { createOpenConfig, type SealedChannel } from './open-config.ts'
 
 export type RetrySettings = 'RETRY_DELAYS_SECONDS' | 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'
 
 /** Finds the delays between the attempts of a channel's sends: its own, or else those of the settings. */
 export function retryDelays({ settings }: Needs<never, RetrySettings>) {
-  const configOf = configOpener(credentialsKeys(settings))
+  const configOf = createOpenConfig(credentialsKeys(settings))
   const own = (channel: SealedChannel): readonly number[] | undefined => {
     const { retryDelaysOf }: ProviderRules = providerRules[channel.provider]
     try {

@@ -12,7 +12,7 @@ const usedMs = 600_000
  *
  * @param nowMs by PostgreSQL's clock, because Vonage refuses a token of another time.
  */
-export function tokenMaker(nowMs: () => number) {
+export function createTokenOf(nowMs: () => number) {
   const made = new WeakMap<VonageConfig, { token: string; until: number }>()
   return (config: VonageConfig): string => {
     const now = nowMs()

@@ -9,7 +9,7 @@ import { jsonFieldsOf } from './json-fields.ts'
 import type { Delivery, Provider } from './provider.ts'
 import { retryWaitMs } from './retry-wait.ts'
 import { failureOfStatus, failureWithoutCode, isSuccess } from './status-failures.ts'
-import { tokenMaker } from './vonage-token.ts'
+import { createTokenOf } from './vonage-token.ts'
 
 /**
  * Sends a message: https://developer.vonage.com/en/api/messages
@@ -21,7 +21,7 @@ export function vonage(
   linkTo: (requestId: string) => string,
   nowMs: () => number = Date.now,
 ): Provider<VonageConfig> {
-  const tokenOf = tokenMaker(nowMs)
+  const tokenOf = createTokenOf(nowMs)
   const loginOf = (config: VonageConfig) => {
     if (config.applicationId !== undefined) return `Bearer ${tokenOf(config)}`
     return `Basic ${Buffer.from(`${config.apiKey}:${config.apiSecret}`).toString('base64')}`

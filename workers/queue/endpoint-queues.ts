@@ -54,7 +54,7 @@ export function startEndpointQueues(
     [callbackQueueName]: pLimit(most),
     [slowStartQueueName]: pLimit(Math.max(1, Math.floor(most / 2))),
   }
-  const look = againLooker(runtime)
+  const look = createLookAgain(runtime)
   const inFlight = new InFlight()
   const start = (shard: Shard, faultsOf: QueueFaults, name: keyof typeof limits) => {
     const limit = limits[name]
@@ -94,7 +94,7 @@ export function startEndpointQueues(
 }
 
 /** Adds the wake-ups of endpoints that are to be called again. Failures are only logged, as the reconciler adds missing wake-ups. */
-function againLooker({ db, log, shards }: Needs<'db' | 'log' | 'shards'>) {
+function createLookAgain({ db, log, shards }: Needs<'db' | 'log' | 'shards'>) {
   const looks = new MicroBatch<Ended, void>({
     maxItems: maxLooksPerFlush,
     mayOverlap: shards.length > 1,

@@ -3,7 +3,7 @@ import { overflowQueueName, queueName, type SendJob, sendJobSchema } from '../..
 import { logFault } from '../../src/platform/log/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import type { Shard } from '../../src/queue/shard.ts'
-import { laneWaker } from '../../src/queue/wake-sends.ts'
+import { createWakeLanes } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { closeWorkers, concurrencyOf, type QueueWorker, queueWorkerOptions } from './close-workers.ts'
@@ -40,7 +40,7 @@ export function startQueueWorker(
 ): QueueWorker {
   const { log, metrics, settings } = runtime
   const shards = [...faults.keys()]
-  const lanes = laneWaker(runtime)
+  const lanes = createWakeLanes(runtime)
   const maxInFlight = settings.WORKER_CONCURRENCY
   const slots = new Slots(maxInFlight)
   showSlots(metrics, slots, maxInFlight)

@@ -11,7 +11,7 @@ import type { FallbackSettings } from '../../src/sends/fall-back.ts'
 import type { NextWakeUp } from '../queue/queue-worker.ts'
 import { type QueueKind, type Slot, unlimitedSlot } from '../queue/slots.ts'
 import type { Permits } from './claim/permits.ts'
-import { suppressedFailer } from './claim/suppressed.ts'
+import { createFailSuppressed } from './claim/suppressed.ts'
 import type { OwnSend } from './send-states.ts'
 
 const maxSendsPerClaim = 200
@@ -35,14 +35,14 @@ type ClaimResult = { send?: OwnSend; refusal?: Refusal }
  * behind another one in its lane or without a permit, there is nothing more to do: it gets a wake-up when that changes. If it
  * isn't due yet, its wake-up is delayed until then. If its contact is suppressed, it fails.
  */
-export function claimer(
+export function createClaim(
   runtime: Needs<'db' | 'log' | 'metrics', FallbackSettings>,
   worker: string,
   permits: Pick<Permits, 'request'>,
 ) {
   const { db, log, metrics } = runtime
   const suppressionKey = keyFrom(runtime.settings.API_KEY_PEPPER)
-  const failSuppressed = suppressedFailer(runtime, suppressionKey)
+  const failSuppressed = createFailSuppressed(runtime, suppressionKey)
   const claimWithRetry = retryUntilAvailable(log, (batch: ClaimBatch) => {
     const claim = batch.tries++ === 0 ? claimSends : reclaimSends
     return claim(db, batch.requestIds, batch.claim)

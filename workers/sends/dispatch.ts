@@ -8,9 +8,9 @@ import type { Providers } from '../providers/index.ts'
 import type { Delivery } from '../providers/provider.ts'
 import { type Moved, withinTimeLimit } from '../providers/time-limit.ts'
 import { type Slot, unlimitedSlot } from '../queue/slots.ts'
-import { linkedMediaFetcher } from './dispatch/fetch-media.ts'
+import { createFetchLinkedMedia } from './dispatch/fetch-media.ts'
 import { openMediaMemory } from './dispatch/media-memory.ts'
-import { deliveryPreparer } from './dispatch/prepare-delivery.ts'
+import { createPrepareDelivery } from './dispatch/prepare-delivery.ts'
 import { PutOffs } from './dispatch/put-off.ts'
 import type { EnteredSend, TimedOutcome } from './send-states.ts'
 import { traceCall } from './trace-attempt.ts'
@@ -44,7 +44,7 @@ const noAnswer: Outcome = {
  * Calls the channel's provider once, within the time limit. Without a lease it makes no call, because other workers may have
  * given up this worker's claims.
  */
-export function dispatcher(
+export function createDispatch(
   runtime: Needs<
     'db' | 'log' | 'metrics',
     | 'PROVIDER_TIMEOUT_SECONDS'
@@ -61,8 +61,8 @@ export function dispatcher(
   const { settings, log, metrics } = runtime
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const putOffs = new PutOffs()
-  const prepare = deliveryPreparer(runtime, putOffs)
-  const withMedia = linkedMediaFetcher(runtime, providers, putOffs)
+  const prepare = createPrepareDelivery(runtime, putOffs)
+  const withMedia = createFetchLinkedMedia(runtime, providers, putOffs)
   metrics.beforeScrape.push(() => metrics.mediaMemory.set(mediaMemory.usedBytes))
 
   return async (send: EnteredSend, slot: Slot = unlimitedSlot): Promise<TimedOutcome> => {

@@ -14,7 +14,7 @@ const maxSendsPerEntry = 200
  *
  * @returns undefined if the claim was given up meanwhile, so that the provider must not be called.
  */
-export function conversationEnterer({ db, log }: Needs<'db' | 'log'>) {
+export function createEnterConversation({ db, log }: Needs<'db' | 'log'>) {
   const entries = new MicroBatch<Entry, Entered>({
     maxItems: maxSendsPerEntry,
     isItemsFault: isRowFault,

@@ -12,11 +12,11 @@ import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { channelMoments } from '../../src/sends/channel-moments.ts'
-import { type FallbackSettings, faller, noteFailure, noteFallback } from '../../src/sends/fall-back.ts'
+import { type FallbackSettings, createFallback, noteFailure, noteFallback } from '../../src/sends/fall-back.ts'
 import { noteEffect } from '../../src/sends/record-receipts.ts'
 import { noteEnd, noteRetry } from '../../src/sends/send-end.ts'
 import { type RetrySettings, retryDelays } from '../providers/retry-delays.ts'
-import { contactSuppresser } from './record-outcome/suppress.ts'
+import { createSuppress } from './record-outcome/suppress.ts'
 import type { EnteredSend, RecordedOutcome, TimedOutcome } from './send-states.ts'
 
 const maxOutcomesPerFlush = 200
@@ -34,15 +34,15 @@ const verdictDefaults = {
 const sentByReceipt = { status: 'sent', reason: undefined, delayMs: undefined } as const
 
 /** Decides the send's next state after an attempt, commits it, and logs it. */
-export function outcomeRecorder(
+export function createRecordOutcome(
   runtime: Needs<'db' | 'clock' | 'log' | 'metrics', RetrySettings | FallbackSettings>,
 ) {
   const { db, clock, log, metrics } = runtime
   const firstOfChannels = channelMoments(log, 'first', (moments) => awaitReceipts(db, moments))
   const retryDelaysOf = retryDelays(runtime)
-  const recordLate = lateRecorder(runtime)
-  const suppress = contactSuppresser(runtime)
-  const fallBack = faller(runtime)
+  const recordLate = createRecordLate(runtime)
+  const suppress = createSuppress(runtime)
+  const fallBack = createFallback(runtime)
   const outcomes = new MicroBatch<OutcomeRow, RecordedRow | undefined>({
     maxItems: maxOutcomesPerFlush,
     isItemsFault: isRowFault,
@@ -89,7 +89,7 @@ export function outcomeRecorder(
     const { receipts, nextAttemptAt, nextInLane, fallback } = recorded
     const { status, reason, delayMs } = receipts?.confirm ? sentByReceipt : verdict
     const fellBackTo = fallback?.result === 'fell_back' ? fallback.toChannelId : undefined
-    // The wake-ups follow in `nextWaker`.
+    // The wake-ups follow in `createWakeNext`.
     if (status === 'failed') noteFailure(runtime, { requestId, reason, fallback })
     else if (status !== 'queued') noteEnd(runtime, { requestId, status, fields: { reason } })
     else if (!holdsChannel) noteRetry(runtime, requestId, { reason, nextAttemptAt })
@@ -109,7 +109,7 @@ function reportsEach({ provider }: EnteredSend): boolean {
 }
 
 /** Records outcomes whose claims were given up because this worker counted as dead. Of each, the result is the endpoints to wake. */
-function lateRecorder(runtime: Needs<'db' | 'log' | 'metrics'>) {
+function createRecordLate(runtime: Needs<'db' | 'log' | 'metrics'>) {
   const { db, log } = runtime
   const record = retryUntilAvailable(log, (late: LateOutcome) => recordLateOutcome(db, late))
   return async (

@@ -1,6 +1,6 @@
 import { logFault } from '../../src/platform/log/logger.ts'
-import { endpointWaker } from '../../src/queue/wake-endpoints.ts'
-import { laneWaker } from '../../src/queue/wake-sends.ts'
+import { createWakeEndpoints } from '../../src/queue/wake-endpoints.ts'
+import { createWakeLanes } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { FallbackSettings } from '../../src/sends/fall-back.ts'
 import type { RetrySettings } from '../providers/retry-delays.ts'
@@ -14,14 +14,14 @@ import { channelBreakers } from './wake-next/breaker.ts'
  * permit or its place in the lane. Its own wake-up is still in the queue: if the worker crashes before the end, that comes again,
  * and wakes the head of the lane.
  */
-export function nextWaker(
+export function createWakeNext(
   runtime: Needs<'db' | 'log' | 'metrics' | 'shards', RetrySettings | FallbackSettings>,
   permits: Pick<Permits, 'grant'>,
   times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
   const { log } = runtime
-  const lanes = laneWaker(runtime)
-  const wakeEndpoints = endpointWaker(runtime)
+  const lanes = createWakeLanes(runtime)
+  const wakeEndpoints = createWakeEndpoints(runtime)
   const updateBreaker = channelBreakers(runtime, times)
 
   const wakeNext = async (recorded: RecordedOutcome) => {

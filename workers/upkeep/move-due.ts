@@ -1,6 +1,6 @@
 import type { RecordedSend } from '../../db/admission/accepts.ts'
 import { moveDueSends, nextDueInMs } from '../../db/admission/scheduled-sends.ts'
-import { laneWaker, tolerantWaker } from '../../src/queue/wake-sends.ts'
+import { createWakeLanes, createTolerantWake } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
@@ -19,8 +19,8 @@ export function startMovingDueSends(
   { moveDueEveryMs: pauseMs }: Pick<WorkerTimes, 'moveDueEveryMs'> = workerTimes,
 ): PeriodicTask {
   const { db, log } = runtime
-  const wake = tolerantWaker(runtime, 'due_not_woken')
-  const lanes = laneWaker(runtime)
+  const wake = createTolerantWake(runtime, 'due_not_woken')
+  const lanes = createWakeLanes(runtime)
   /** Not waited for: while Redis is away, sends still join the others in time. */
   let waking: Promise<unknown> = Promise.resolve()
   const wakeAll = async (moved: readonly RecordedSend[]) => {

@@ -40,7 +40,7 @@ export function startReconciler(
   const task = { log: runtime.log, event: 'reconcile_failed', pauseMs: reconcileAgainAfterMs }
   return startPeriodicTask(task, async () => {
     const channels = await findBusyChannels(runtime.db, { overdueByMs, unusedForMs })
-    const { restore, hasFailed } = restorer(runtime)
+    const { restore, hasFailed } = createRestore(runtime)
     let restored = 0
     flow.beginSearch()
     // What is due is reported at once, because the next step waits for Redis, which may be down. A due send of a limited channel
@@ -80,7 +80,7 @@ export function startReconciler(
  *
  * @returns `restore` throws when all shards have failed; `hasFailed` whether any has.
  */
-function restorer({ shards }: Needs<'shards'>) {
+function createRestore({ shards }: Needs<'shards'>) {
   const failed = new Set<Shard>()
   const restore = async (wakeUps: readonly WakeUp[]): Promise<number> => {
     const { restored, failures } = await restoreOnShards(shards, wakeUps)

@@ -14,18 +14,18 @@ import { decideLoss } from '../../src/core/sends/outcome.ts'
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { suppressionKey as keyFrom } from '../../src/core/suppression/suppression.ts'
 import { logEvent } from '../../src/platform/log/logger.ts'
-import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
-import { laneWaker, tolerantWaker } from '../../src/queue/wake-sends.ts'
+import { type EndpointWaker, createWakeEndpoints } from '../../src/queue/wake-endpoints.ts'
+import { createWakeLanes, createTolerantWake } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
 import {
   type FallbackSettings,
-  faller,
+  createFallback,
   noteFailure,
   noteFallback,
   wakeUpsOf,
 } from '../../src/sends/fall-back.ts'
 import { noteEffect } from '../../src/sends/record-receipts.ts'
-import { endFollower, noteRetry, type SendEnd } from '../../src/sends/send-end.ts'
+import { createFollowEnd, noteRetry, type SendEnd } from '../../src/sends/send-end.ts'
 import { type RetrySettings, retryDelays } from '../providers/retry-delays.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Heartbeat } from './heartbeat.ts'
@@ -63,11 +63,11 @@ export function startSweeps(
     auditDays: settings.AUDIT_RETENTION_DAYS,
   })
   const { worker } = heartbeat
-  const { wakeHeadOf } = laneWaker(runtime)
-  const wakeEndpoints = endpointWaker(runtime)
-  const followEnd = endFollower(runtime, wakeEndpoints, wakeHeadOf)
-  const fallBack = faller(runtime)
-  const wake = tolerantWaker(runtime, 'fallback_not_woken')
+  const { wakeHeadOf } = createWakeLanes(runtime)
+  const wakeEndpoints = createWakeEndpoints(runtime)
+  const followEnd = createFollowEnd(runtime, wakeEndpoints, wakeHeadOf)
+  const fallBack = createFallback(runtime)
+  const wake = createTolerantWake(runtime, 'fallback_not_woken')
   const loss = {
     db,
     log,
@@ -80,7 +80,7 @@ export function startSweeps(
   }
   const suppressionKey = keyFrom(settings.API_KEY_PEPPER)
   let looksForOrphansAt = 0
-  const noteFailed = failureNoter(loss)
+  const noteFailed = createNoteFailure(loss)
   const failingSweep = (failSome: (db: Database, limit: number) => Promise<FailedSend[]>) =>
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
       const failed = await failSome(db, pageSize)
@@ -128,7 +128,7 @@ export function startSweeps(
   }
 }
 
-function failureNoter(parts: Pick<LossParts, 'log' | 'metrics' | 'followEnd' | 'wake'>) {
+function createNoteFailure(parts: Pick<LossParts, 'log' | 'metrics' | 'followEnd' | 'wake'>) {
   return (failed: readonly FailedSend[]): void => {
     for (const send of failed) noteFailure(parts, send, parts.followEnd)
     void parts.wake(wakeUpsOf(failed))

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import { builtIn } from '../../core/accounts/person.ts'
 import { subscriber } from '../../core/accounts/subscriber.ts'
 import { isLoopback } from '../../core/requests/public-address.ts'
-import { clientAddressReader } from '../../platform/http/client-address.ts'
+import { createReadClientAddress } from '../../platform/http/client-address.ts'
 import { type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 
@@ -26,7 +26,7 @@ export type PasswordCheck = (c: Context<AdminEnv>) => void
 export function passwordCheck({ settings }: AdminRuntime): PasswordCheck {
   const password = settings.ADMIN_PASSWORD
   if (password === undefined) return checkHost
-  const clientAddress = clientAddressReader({ settings })
+  const clientAddress = createReadClientAddress({ settings })
   const failures = new LRUCache<string, number>({
     max: addressesCounted,
     ttl: failureWindowMs,

@@ -1,11 +1,11 @@
 import { readSession } from '../../../db/people/sessions.ts'
 import { builtIn } from '../../core/accounts/person.ts'
-import { clientAddressReader, unknownProxyWarner } from '../../platform/http/client-address.ts'
+import { createReadClientAddress, createWarnOfUnknownProxy } from '../../platform/http/client-address.ts'
 import { type AdminRuntime, factory, signedIn } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import type { PasswordCheck } from '../http/access.ts'
-import { proxyPersonReader } from './proxy-person.ts'
-import { refusalRecorder } from './refusals.ts'
+import { createReadProxyPerson } from './proxy-person.ts'
+import { createRecordRefusal } from './refusals.ts'
 import { sessionHashOf } from './session-cookie.ts'
 
 /**
@@ -14,10 +14,10 @@ import { sessionHashOf } from './session-cookie.ts'
  */
 export function identify(runtime: AdminRuntime, checkPassword: PasswordCheck) {
   const { db, settings } = runtime
-  const clientAddress = clientAddressReader(runtime)
-  const proxyPerson = proxyPersonReader(settings)
-  const recordRefusal = refusalRecorder(runtime)
-  const warnOfUnknownProxy = unknownProxyWarner(runtime)
+  const clientAddress = createReadClientAddress(runtime)
+  const proxyPerson = createReadProxyPerson(settings)
+  const recordRefusal = createRecordRefusal(runtime)
+  const warnOfUnknownProxy = createWarnOfUnknownProxy(runtime)
   return factory.createMiddleware(async (c, next) => {
     const { incoming } = c.env
     warnOfUnknownProxy(incoming)

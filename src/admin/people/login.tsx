@@ -11,7 +11,7 @@ import { allow } from './allow.ts'
 import { ownPath } from './own-path.ts'
 import { deleteSessionCookie, setSessionCookie } from './session-cookie.ts'
 import { type SignedIn, signIn } from './sign-in.ts'
-import { refusedSignInRecorder } from './sign-in-audit.ts'
+import { createRecordRefusedSignIn } from './sign-in-audit.ts'
 
 const maxFormBytes = 16 * 1024
 
@@ -27,7 +27,7 @@ export function login(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   const { log, db } = runtime
   const attempt = signIn(runtime)
-  const recordRefused = refusedSignInRecorder(runtime)
+  const recordRefused = createRecordRefusedSignIn(runtime)
 
   app.get('/login', allow('anyone'), (c) => {
     const next = ownPath(c.req.query('next'))

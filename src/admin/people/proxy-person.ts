@@ -12,7 +12,7 @@ type ProxySettings = Pick<AdminSettings, 'ADMIN_USER_HEADER' | 'ADMIN_ROLE_HEADE
  *
  * @returns a function; it throws a PageError if the proxy names a person that can't be used.
  */
-export function proxyPersonReader(settings: ProxySettings) {
+export function createReadProxyPerson(settings: ProxySettings) {
   const { ADMIN_USER_HEADER: userHeader, ADMIN_ROLE_HEADER: roleHeader } = settings
   return (incoming: IncomingMessage): Person | undefined => {
     if (userHeader === undefined || roleHeader === undefined || !isFromProxy(incoming, settings))

@@ -9,7 +9,7 @@ const longestPath = 200
 const recordedAgainAfterMs = 60_000
 
 /** Creates the function that records that a person was refused what is for operators. */
-export function refusalRecorder({ db }: Pick<AdminRuntime, 'db'>) {
+export function createRecordRefusal({ db }: Pick<AdminRuntime, 'db'>) {
   const recorded = new LRUCache<string, true>({ max: 10_000, ttl: recordedAgainAfterMs })
   return async (c: Context<AdminEnv>): Promise<void> => {
     const { method, path } = c.req

@@ -14,7 +14,7 @@ interface Refused {
 }
 
 /** Creates the function that records a refused sign-in: once a minute for a person and an address. The next row counts those left out. */
-export function refusedSignInRecorder({ db }: Pick<AdminRuntime, 'db'>) {
+export function createRecordRefusedSignIn({ db }: Pick<AdminRuntime, 'db'>) {
   const recent = new LRUCache<string, true>({ max: mostRows * 2, ttl: recordedAgainAfterMs })
   let leftOut = 0
   return async ({ name, address, reason }: Refused): Promise<void> => {

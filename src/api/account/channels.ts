@@ -25,7 +25,7 @@ type ChannelNeeds = Needs<'db' | 'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PRE
 export function channelRoutes(runtime: ChannelNeeds, steps: AccountSteps) {
   const { db } = runtime
   const { withConnection, limiter } = steps
-  const shown = channelShower(runtime)
+  const shown = createShowChannel(runtime)
   const authorized = [steps.authenticate, authorize('messages:send', 'messages:read')] as const
 
   const find = async (c: Context<ApiEnv>) => {
@@ -82,7 +82,7 @@ export function channelRoutes(runtime: ChannelNeeds, steps: AccountSteps) {
 }
 
 /** Creates the function that makes the answer's form of a channel: what it takes now, and whether it works. */
-function channelShower(runtime: ChannelNeeds) {
+function createShowChannel(runtime: ChannelNeeds) {
   const rulesOf = channelRules(runtime)
   return (channel: OwnChannel) => {
     const { channelId, name, provider } = channel

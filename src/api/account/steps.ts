@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AuditEntry, AuditRow } from '../../core/accounts/audit.ts'
-import { clientAddressReader } from '../../platform/http/client-address.ts'
+import { createReadClientAddress } from '../../platform/http/client-address.ts'
 import type { Needs } from '../../runtime.ts'
 import type { SmallBodies } from '../body/small-body.ts'
 import type { ApiEnv } from '../context.ts'
@@ -26,7 +26,7 @@ type RowOf = (c: Context<ApiEnv>, entry: AuditEntry) => AuditRow
 
 /** The key makes the change: its prefix is shown, its id is exact. */
 export function auditRows(runtime: Needs<never, 'TRUST_PROXY'>): RowOf {
-  const clientAddress = clientAddressReader(runtime)
+  const clientAddress = createReadClientAddress(runtime)
   return (c, { details, ...entry }) => {
     const { accountId, keyId, keyPrefix } = c.get('caller')
     return {

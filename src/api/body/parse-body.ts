@@ -45,7 +45,7 @@ export function issueOf({ issues }: { issues: Parameters<typeof describeIssues>[
 }
 
 /** Creates the parser of bodies, which names every issue of their form and fields (docs/reference/api.md#body). */
-export function bodyParser(allowedPrivateNetworks: readonly Network[]) {
+export function createParseBody(allowedPrivateNetworks: readonly Network[]) {
   const schemas = sendRequestSchemas(allowedPrivateNetworks)
   return (bytes: Buffer, form: BodyForm): Parsed => {
     const parsed = parseBytes<SendRequest | SendRequest[]>(bytes, schemas[form], maxFieldsOf(form))

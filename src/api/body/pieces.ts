@@ -71,7 +71,7 @@ export function joined(pieces: readonly Buffer[]): Buffer {
  * Creates a function that joins pieces into one buffer, which it reuses: its result is valid until the next call. Allocating
  * so much memory for each body would take longer than the rest.
  */
-export function joiner() {
+export function createJoin() {
   let memory = Buffer.alloc(0)
   return (pieces: readonly Uint8Array[]): Buffer => {
     const length = lengthOf(pieces)

@@ -1,4 +1,4 @@
-import { endpointWaker } from '../../queue/wake-endpoints.ts'
+import { createWakeEndpoints } from '../../queue/wake-endpoints.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { AccountSteps } from '../account/steps.ts'
 import type { ClientTimeouts } from '../http/client-timeouts.ts'
@@ -17,7 +17,7 @@ export function endpointRoutes(
   timeouts: ClientTimeouts,
 ) {
   const steps = endpointSteps(runtime, account)
-  const wake = endpointWaker(runtime)
+  const wake = createWakeEndpoints(runtime)
   return {
     ...readEndpoints(runtime, steps),
     create: createEndpoint(runtime, steps, sendSteps),

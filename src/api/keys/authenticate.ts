@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { type Caller, findCallers } from '../../../db/accounts/api-keys.ts'
 import { hashApiKey, type Permission, wasMintedHere } from '../../core/accounts/api-key.ts'
 import { subscriber } from '../../core/accounts/subscriber.ts'
-import { clientAddressReader } from '../../platform/http/client-address.ts'
+import { createReadClientAddress } from '../../platform/http/client-address.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import { type Count, sharedLimiters } from '../../platform/redis/shared-limiter.ts'
 import type { Needs } from '../../runtime.ts'
@@ -40,7 +40,7 @@ export const forbidden = (...permissions: Permission[]) =>
 export type Refusing = Needs<'shards' | 'metrics', 'AUTH_FAILURE_LIMIT' | 'TRUST_PROXY'>
 
 /** Identifies the caller by the API key (docs/reference/api.md#keys). Answers 401, or 429 to an address whose keys keep failing. */
-export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>) {
+export function createAuthenticate(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>) {
   const { settings, db } = runtime
   const lookups = new MicroBatch<string, Caller | undefined>({
     maxItems: maxKeysPerLookup,
@@ -64,7 +64,7 @@ export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>)
     if (caller !== 'unknown' && caller.isUseDue) uses.add(caller.keyId)
     return caller
   }
-  const refuse = refuser(runtime)
+  const refuse = createRefuse(runtime)
 
   return factory.createMiddleware(async (c, next) => {
     const apiKey = bearerOf(c)
@@ -100,8 +100,8 @@ function cachedForMs(caller: Caller | 'unknown'): number {
   return Math.max(1, Math.min(cacheTtlMs, Math.floor(expiresInMs ?? cacheTtlMs)))
 }
 
-function refuser(runtime: Refusing) {
-  const countFailure = failureCounter(runtime)
+function createRefuse(runtime: Refusing) {
+  const countFailure = createCountFailure(runtime)
   return async (c: Context<ApiEnv>): Promise<never> => {
     runtime.metrics.authFailures.inc()
     const { isOver, resetSeconds } = await countFailure(c)
@@ -113,8 +113,8 @@ function refuser(runtime: Refusing) {
  * Counts failed keys and signatures of an address. Failures only, so that a valid key is never refused for other clients' failures
  * from the same address.
  */
-export function failureCounter(runtime: Refusing) {
-  const clientAddress = clientAddressReader(runtime)
+export function createCountFailure(runtime: Refusing) {
+  const clientAddress = createReadClientAddress(runtime)
   const limit = { points: runtime.settings.AUTH_FAILURE_LIMIT, seconds: failureWindowSeconds }
   const failures = sharedLimiters(runtime)('auth-failures', limit)
   return async (c: Context<ApiEnv>): Promise<Count> => {

@@ -33,7 +33,7 @@ export interface KeyLimiter {
   countRefused(c: Context<ApiEnv>, error: Error): Promise<Error>
 }
 
-export function keyLimiter(runtime: Limiting): KeyLimiter {
+export function createKeyLimits(runtime: Limiting): KeyLimiter {
   const common = defaultLimit(runtime)
   const limiterFor = limitersByLimit(runtime, 'rate-of-key')
 

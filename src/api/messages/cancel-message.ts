@@ -2,10 +2,10 @@ import type { MiddlewareHandler } from 'hono'
 import { cancelSend } from '../../../db/sends/cancel.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import type { SendStatus } from '../../core/sends/timeline.ts'
-import { endpointWaker } from '../../queue/wake-endpoints.ts'
-import { laneWaker } from '../../queue/wake-sends.ts'
+import { createWakeEndpoints } from '../../queue/wake-endpoints.ts'
+import { createWakeLanes } from '../../queue/wake-sends.ts'
 import type { Runtime } from '../../runtime.ts'
-import { cancelEnd, endFollower } from '../../sends/send-end.ts'
+import { cancelEnd, createFollowEnd } from '../../sends/send-end.ts'
 import { answerJson } from '../answer.ts'
 import type { BodySteps } from '../body/body-steps.ts'
 import { joined } from '../body/pieces.ts'
@@ -26,7 +26,7 @@ export function cancelMessage(
   { refuseDeclaredOversize, readBody }: BodySteps,
 ) {
   const { db } = runtime
-  const followEnd = endFollower(runtime, endpointWaker(runtime), laneWaker(runtime).wakeHeadOf)
+  const followEnd = createFollowEnd(runtime, createWakeEndpoints(runtime), createWakeLanes(runtime).wakeHeadOf)
   const refuseContent = factory.createMiddleware(async (c, next) => {
     const { headers } = c.env.incoming
     const isEmpty = Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined

@@ -5,8 +5,8 @@ import { sendsCanceled } from '../../core/accounts/audit-details.ts'
 import { cancelRequest } from '../../core/requests/change-requests.ts'
 import { writeCursor } from '../../core/requests/list-query.ts'
 import { Deadline } from '../../platform/deadline.ts'
-import { endpointWaker } from '../../queue/wake-endpoints.ts'
-import { laneWaker } from '../../queue/wake-sends.ts'
+import { createWakeEndpoints } from '../../queue/wake-endpoints.ts'
+import { createWakeLanes } from '../../queue/wake-sends.ts'
 import type { Runtime } from '../../runtime.ts'
 import { cancelEnd, noteEnd } from '../../sends/send-end.ts'
 import type { AccountSteps } from '../account/steps.ts'
@@ -20,8 +20,8 @@ export function cancelMessages(
   { authenticate, withConnection, bodies, rowOf }: AccountSteps,
 ) {
   const { db } = runtime
-  const wakeEndpoints = endpointWaker(runtime)
-  const { wakeHeadOf } = laneWaker(runtime)
+  const wakeEndpoints = createWakeEndpoints(runtime)
+  const { wakeHeadOf } = createWakeLanes(runtime)
   return factory.createHandlers(
     bodies.refuseDeclaredOversize,
     authenticate,

@@ -21,7 +21,7 @@ export interface AddressedReceipt {
  * Finds the sends and channels that receipts may be about: the account's others too, where the provider sends all to one address. It goes
  * by the channels of the sends, because an account may have thousands.
  */
-export function channelsAddresser({ db }: Needs<'db'>, openChannel: ChannelOpener) {
+export function createAddressChannels({ db }: Needs<'db'>, openChannel: ChannelOpener) {
   const lookups = new MicroBatch<string, ChannelOfSend | undefined>({
     maxItems: maxSendsPerLookup,
     mayOverlap: true,

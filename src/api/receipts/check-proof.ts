@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import type { ReceiptRequest } from '../../core/receipts/receipt.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
-import { failureCounter, type Refusing } from '../keys/authenticate.ts'
+import { createCountFailure, type Refusing } from '../keys/authenticate.ts'
 import type { OpenChannel } from './find-channel.ts'
 
 export const notProven = () =>
@@ -21,8 +21,8 @@ export const tooManyUnproven = (resetSeconds: number) =>
   )
 
 /** Checks that a request comes from the channel's provider: 403, or 429 to an address whose proofs keep failing. */
-export function proofChecker(runtime: Refusing) {
-  const countFailure = failureCounter(runtime)
+export function createCheckProof(runtime: Refusing) {
+  const countFailure = createCountFailure(runtime)
   const refuse = async (c: Context<ApiEnv>, { provider }: OpenChannel): Promise<never> => {
     runtime.metrics.receipts.inc({ provider, result: 'refused' })
     const { isOver, resetSeconds } = await countFailure(c)

@@ -30,7 +30,7 @@ type Opening = Needs<'db', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>
 export type ChannelOpener = (channelId: string) => Promise<OpenChannel | undefined>
 
 /** Opens channels by their ids, and remembers them for a moment. */
-export function channelOpener({ db, settings }: Opening): ChannelOpener {
+export function createOpenChannel({ db, settings }: Opening): ChannelOpener {
   const keys = credentialsKeys(settings)
   const open = (channel: ReceivingChannel): OpenChannel | undefined => {
     const { config: schema, receipts: rules }: ProviderRules = providerRules[channel.provider]
@@ -64,7 +64,7 @@ export function channelOpener({ db, settings }: Opening): ChannelOpener {
 }
 
 /** Finds the channel in the path. An absent channel and one that takes no receipts get the same answer. */
-export function receivingChannelFinder(openChannel: ChannelOpener) {
+export function createFindReceivingChannel(openChannel: ChannelOpener) {
   return async (c: Context<ApiEnv>): Promise<OpenChannel> => {
     const channelId = c.req.param('channelId') ?? ''
     const channel = canHaveBeenMade(channelId)

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { ReceiptRequest } from '../../core/receipts/receipt.ts'
-import { clientAddressReader } from '../../platform/http/client-address.ts'
+import { createReadClientAddress } from '../../platform/http/client-address.ts'
 import { MemoryBudget } from '../../platform/memory/memory-budget.ts'
 import type { Needs } from '../../runtime.ts'
 import { refuseEncoded } from '../body/body-headers.ts'
@@ -22,12 +22,12 @@ export const refuseUnfitBody = factory.createMiddleware((c, next) => {
 })
 
 /** Reads the request with the bytes of its body, which its signature covers. */
-export function requestReader(
+export function createReadRequest(
   runtime: Needs<'clock', 'PUBLIC_BASE_URL' | 'TRUST_PROXY'>,
   timeouts: ClientTimeouts,
 ) {
   const { clock, settings } = runtime
-  const clientAddress = clientAddressReader(runtime)
+  const clientAddress = createReadClientAddress(runtime)
   const memory = new MemoryBudget({ bytes: receivedBytes, waitMs: timeouts.queuedMs })
   return async (c: Context<ApiEnv>): Promise<ReceiptRequest> => {
     const { incoming } = c.env

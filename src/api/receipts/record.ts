@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import type { ReadReceipts } from '../../core/receipts/receipt.ts'
 import type { Needs } from '../../runtime.ts'
 import type { FallbackSettings } from '../../sends/fall-back.ts'
-import { receiptRecorder } from '../../sends/record-receipts.ts'
+import { createRecordReceipts } from '../../sends/record-receipts.ts'
 import type { ApiEnv } from '../context.ts'
 import type { AddressedReceipt } from './address-channels.ts'
 import type { OpenChannel } from './find-channel.ts'
@@ -10,8 +10,8 @@ import type { OpenChannel } from './find-channel.ts'
 type Read = Omit<ReadReceipts, 'receipts'> & { receipts: readonly AddressedReceipt[] }
 
 /** Commits the receipts in PostgreSQL, and counts what else the request reported. */
-export function recorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics' | 'shards', FallbackSettings>) {
-  const record = receiptRecorder(runtime)
+export function createRecord(runtime: Needs<'db' | 'clock' | 'log' | 'metrics' | 'shards', FallbackSettings>) {
+  const record = createRecordReceipts(runtime)
   const { metrics } = runtime
   return async (
     c: Context<ApiEnv>,

@@ -12,7 +12,7 @@ import { RefusedRequests } from './refused-requests.ts'
 const maxParsedBytes = 64 * 1024
 
 /** Creates the step that keeps a request that was answered 4xx, if its key was minted here, for the page `/refused`. */
-export function refusedNoter(runtime: Needs<'db' | 'metrics', 'API_KEY_PEPPER'>) {
+export function createNoteRefused(runtime: Needs<'db' | 'metrics', 'API_KEY_PEPPER'>) {
   const refused = new RefusedRequests(runtime)
   const { API_KEY_PEPPER } = runtime.settings
 

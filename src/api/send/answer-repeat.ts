@@ -14,7 +14,7 @@ export interface RepeatOptions {
 }
 
 /** A repeat gets the answer of the first request with its key, and doesn't count for the rate limit. */
-export function repeatAnswerer(
+export function createAnswerRepeat(
   { log, metrics }: Needs<'log' | 'metrics'>,
   { refundRateLimit, showRateLimit }: RateLimiter,
 ) {

@@ -13,7 +13,7 @@ import { ApiError } from '../errors.ts'
  * Checks a template's variables against its registration with the channel, and stores the current definition with the message
  * (docs/reference/api.md#templates). An unregistered template passes unchanged if the provider accepts it.
  */
-export function templateApplier({ db }: Needs<'db'>) {
+export function createApplyTemplate({ db }: Needs<'db'>) {
   return async (
     { deadline }: Pick<RequestState, 'deadline'>,
     message: Message,

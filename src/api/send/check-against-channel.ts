@@ -13,7 +13,7 @@ export type CheckedRequest = SendRequest & { contentType?: string | undefined }
 export const flowNotFound = () => new ApiError(400, 'flowId: no such flow')
 
 /** Checks the flow, and the limits of the channel's provider. */
-export function channelChecker(
+export function createCheckAgainstChannel(
   runtime: Needs<'db' | 'log', 'PUBLIC_BASE_URL' | 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>,
 ) {
   const { db, settings } = runtime

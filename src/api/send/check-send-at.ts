@@ -14,7 +14,7 @@ export interface Schedule {
 export const atOnce: Schedule = { when: 'now' }
 
 /** Compares `sendAt` with PostgreSQL's clock (docs/reference/api.md#send-later). */
-export function sendAtChecker({ clock, settings }: Needs<'clock', 'SCHEDULE_MAX_DAYS'>) {
+export function createCheckSendAt({ clock, settings }: Needs<'clock', 'SCHEDULE_MAX_DAYS'>) {
   return async ({ deadline }: Pick<RequestState, 'deadline'>, sendAt: Date): Promise<Schedule> => {
     // Not later than PostgreSQL's, so that no send counts as due that isn't.
     const nowMs = (await deadline.spend(clock.aheadMs())) + performance.now()

@@ -3,7 +3,7 @@ import { logWarning } from '../../platform/log/logger.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import { ofSend } from '../../platform/redis/shard.ts'
 import { addWakeUps } from '../../queue/queue.ts'
-import { laneWaker } from '../../queue/wake-sends.ts'
+import { createWakeLanes } from '../../queue/wake-sends.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 
@@ -13,9 +13,9 @@ const maxJobsPerAdd = 100
  * Adds wake-ups to the queue, together with those of concurrent requests. Their sends are committed already: if adding fails, they
  * are still accepted, and a worker's reconciler adds the wake-ups later.
  */
-export function enqueuer(runtime: Needs<'db' | 'shards' | 'log' | 'metrics'>) {
+export function createEnqueue(runtime: Needs<'db' | 'shards' | 'log' | 'metrics'>) {
   const { shards, log, metrics } = runtime
-  const { wakeHeadOf } = laneWaker(runtime)
+  const { wakeHeadOf } = createWakeLanes(runtime)
   const adds = shards.map(
     (shard) =>
       new MicroBatch<WakeUp, void>({

@@ -62,7 +62,7 @@ export type EarlierSendFinder = (
   idempotency: Idempotency | undefined,
 ) => Promise<EarlierSend | undefined>
 
-export function earlierSendFinder({ db }: Needs<'db'>): EarlierSendFinder {
+export function createFindEarlier({ db }: Needs<'db'>): EarlierSendFinder {
   const lookups = new MicroBatch<string, KeptKey | undefined>({
     maxItems: maxKeysPerLookup,
     flush: async (hashes) => {

@@ -18,7 +18,7 @@ export const channelNotFound = () => new ApiError(404, 'Channel not found')
  * Finds the caller's channel. An absent channel and one of another account get the same answer. A deleted channel is found,
  * because a repeat of an earlier request still has to be answered.
  */
-export function ownChannelFinder({ db }: Needs<'db'>) {
+export function createFindOwnChannel({ db }: Needs<'db'>) {
   const lookups = new MicroBatch<ChannelOwner, Channel | undefined>({
     maxItems: maxChannelsPerLookup,
     mayOverlap: true,

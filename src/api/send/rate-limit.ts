@@ -62,7 +62,7 @@ export interface RateLimiter {
   showRateLimit(state: Limited): Promise<void>
 }
 
-export function rateLimiter(runtime: Limiting): RateLimiter {
+export function createRateLimit(runtime: Limiting): RateLimiter {
   const { metrics } = runtime
   const common = defaultLimit(runtime)
   const limiterFor = limitersByLimit(runtime, 'rate')

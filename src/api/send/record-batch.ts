@@ -18,7 +18,7 @@ export type RecordedBatch = { requestIds: string[]; wakeUps: WakeUp[] } | { earl
  *
  * @throws ApiError 503 if it was too late to commit them.
  */
-export function batchRecorder(
+export function createRecordBatch(
   runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>,
   findEarlier: EarlierSendFinder,
 ) {

@@ -46,9 +46,9 @@ export type Recorded = { wakeUp: WakeUp } | { earlier: EarlierSend }
  *
  * @throws ApiError 503 if it was too late to commit it (docs/reference/errors.md).
  */
-export function recorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>, findEarlier: EarlierSendFinder) {
+export function createRecord(runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>, findEarlier: EarlierSendFinder) {
   const { clock } = runtime
-  const insert = inserter(runtime)
+  const insert = createInsert(runtime)
   const record = async (
     { requestId, caller, deadline }: Pick<RequestState, 'requestId' | 'caller' | 'deadline'>,
     send: CheckedSend,
@@ -112,7 +112,7 @@ export function logAccepted(
 }
 
 /** Concurrent sends share one insert. A send with media has its own, so that others don't wait for its bytes. */
-function inserter({ db, clock, metrics }: Needs<'db' | 'clock' | 'metrics'>) {
+function createInsert({ db, clock, metrics }: Needs<'db' | 'clock' | 'metrics'>) {
   const insertsBy = (insert: typeof insertSends) =>
     new MicroBatch<AcceptedSend, RecordedSend | undefined>({
       maxItems: maxRowsPerInsert,

@@ -4,21 +4,21 @@ import type { Message } from '../../core/messages/message.ts'
 import type { WakeUp } from '../../core/sends/send-job.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { ApiEnv, RequestState } from '../context.ts'
-import { type RepeatOptions, repeatAnswerer } from './answer-repeat.ts'
-import { templateApplier } from './apply-template.ts'
-import { type CheckedRequest, channelChecker } from './check-against-channel.ts'
-import { type Schedule, sendAtChecker } from './check-send-at.ts'
-import { enqueuer } from './enqueue.ts'
+import { type RepeatOptions, createAnswerRepeat } from './answer-repeat.ts'
+import { createApplyTemplate } from './apply-template.ts'
+import { type CheckedRequest, createCheckAgainstChannel } from './check-against-channel.ts'
+import { type Schedule, createCheckSendAt } from './check-send-at.ts'
+import { createEnqueue } from './enqueue.ts'
 import {
   type EarlierSend,
   type EarlierSendFinder,
-  earlierSendFinder,
+  createFindEarlier,
   type Idempotency,
 } from './find-earlier.ts'
-import { ownChannelFinder } from './find-own-channel.ts'
-import { type RateLimiter, rateLimiter } from './rate-limit.ts'
-import { type CheckedSend, type Recorded, recorder } from './record.ts'
-import { batchRecorder, type RecordedBatch } from './record-batch.ts'
+import { createFindOwnChannel } from './find-own-channel.ts'
+import { type RateLimiter, createRateLimit } from './rate-limit.ts'
+import { type CheckedSend, type Recorded, createRecord } from './record.ts'
+import { createRecordBatch, type RecordedBatch } from './record-batch.ts'
 
 type State<Part extends keyof RequestState> = Pick<RequestState, Part | 'deadline'>
 type RecordingState = State<'requestId' | 'caller'>
@@ -43,18 +43,18 @@ export interface SendSteps {
 
 /** Makes the steps once, because some of them share statements and caches. */
 export function sendSteps(runtime: Runtime): SendSteps {
-  const limiter = rateLimiter(runtime)
-  const findEarlier = earlierSendFinder(runtime)
+  const limiter = createRateLimit(runtime)
+  const findEarlier = createFindEarlier(runtime)
   return {
-    findOwnChannel: ownChannelFinder(runtime),
-    checkAgainstChannel: channelChecker(runtime),
-    checkSendAt: sendAtChecker(runtime),
-    applyTemplate: templateApplier(runtime),
+    findOwnChannel: createFindOwnChannel(runtime),
+    checkAgainstChannel: createCheckAgainstChannel(runtime),
+    checkSendAt: createCheckSendAt(runtime),
+    applyTemplate: createApplyTemplate(runtime),
     findEarlier,
-    answerRepeat: repeatAnswerer(runtime, limiter),
+    answerRepeat: createAnswerRepeat(runtime, limiter),
     limiter,
-    record: recorder(runtime, findEarlier),
-    recordBatch: batchRecorder(runtime, findEarlier),
-    enqueue: enqueuer(runtime),
+    record: createRecord(runtime, findEarlier),
+    recordBatch: createRecordBatch(runtime, findEarlier),
+    enqueue: createEnqueue(runtime),
   }
 }

@@ -9,7 +9,7 @@ import {
   oneOf,
   parsedText,
   type QueryParameter,
-  queryReader,
+  createReadQuery,
 } from '../requests/query.ts'
 import { canBeRecordId } from '../requests/record-id.ts'
 
@@ -23,7 +23,7 @@ function list<Filters extends Record<string, QueryParameter> = Record<never, nev
   const places = placesOf(name, isKey)
   const parameters = { limit: limitParameter(name), after: afterParameter(places.read), ...filters }
   const writeNext = (next: Place | undefined) => (next ? places.write(next) : null)
-  return { parameters, readQuery: queryReader(parameters), writeNext }
+  return { parameters, readQuery: createReadQuery(parameters), writeNext }
 }
 
 /** A `webhookIdOf`. */

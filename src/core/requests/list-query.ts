@@ -5,7 +5,7 @@ import { type SendStatus, sendStatuses } from '../sends/timeline.ts'
 import { isStorable } from './characters.ts'
 import { contactInQuery, momentInQuery } from './decoded-plus.ts'
 import { latestMicros } from './list-place.ts'
-import { afterParameter, limitParameter, oneOf, parsedText, queryReader } from './query.ts'
+import { afterParameter, limitParameter, oneOf, parsedText, createReadQuery } from './query.ts'
 
 /** The place of a send in the order of accepts: after which a page begins. */
 export interface ListCursor {
@@ -61,7 +61,7 @@ export const listParameters = {
 /** Reads the query. `issue` names each parameter that is unknown, repeated or unreadable. */
 export const readListQuery: (
   query: URLSearchParams,
-) => { query: ListQuery } | { issue: string; reason: string } = queryReader(listParameters)
+) => { query: ListQuery } | { issue: string; reason: string } = createReadQuery(listParameters)
 
 const cursorBytes = 24
 

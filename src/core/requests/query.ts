@@ -49,7 +49,7 @@ interface QueryIssue {
 }
 
 /** Creates the reader of a query. Its `issue` names each parameter that is unknown, repeated or unreadable. */
-export function queryReader<Parameters extends Record<string, QueryParameter>>(parameters: Parameters) {
+export function createReadQuery<Parameters extends Record<string, QueryParameter>>(parameters: Parameters) {
   const schema = z.strictObject(
     Object.fromEntries(Object.entries(parameters).map(([name, { schema }]) => [name, schema.optional()])),
   )

@@ -72,7 +72,7 @@ export interface EndedSend {
 }
 
 /** Why the fallback was not used. */
-export type StayResult =
+export type UnusedResult =
   | 'not_carried'
   | 'too_late'
   | 'in_doubt'
@@ -84,7 +84,7 @@ export type StayResult =
 export type FallbackDecision =
   /** The fallback isn't for this end. */
   | { result: 'not_meant' }
-  | { result: StayResult; why: string }
+  | { result: UnusedResult; why: string }
   | { result: 'fell_back'; message: Message; reason: string }
 
 export function decideFallback(
@@ -129,7 +129,7 @@ function reasonToStay(
   { withinSeconds }: FallbackRule,
   { channelId, isDeleted, expireAfterSeconds }: FallbackTarget,
   cause: FallbackCause,
-): { result: StayResult; why: string } | undefined {
+): { result: UnusedResult; why: string } | undefined {
   const { acceptedAt, sendAt, events } = timeline
   const since = Math.max(Date.parse(acceptedAt), Date.parse(sendAt ?? acceptedAt))
   const isOver = (seconds: number | null) => seconds !== null && now.getTime() >= since + seconds * 1000
@@ -176,11 +176,11 @@ function carry(
 const notSentBy = '; not sent by its fallback '
 
 /** Whether its reason says already why the fallback was not used: its outcome is recorded again after a lost answer. */
-export const hasStayed = ({ reason }: Pick<Timeline, 'reason'>): boolean =>
+export const hasUnusedFallback = ({ reason }: Pick<Timeline, 'reason'>): boolean =>
   reason?.includes(notSentBy) ?? false
 
 /** The reason of a send, with why its fallback was not used. `(the last attempt)` stays at its end. */
-export function reasonOfStaying(reason: string, target: Pick<FallbackTarget, 'name'>, why: string): string {
+export function reasonWithUnusedFallback(reason: string, target: Pick<FallbackTarget, 'name'>, why: string): string {
   const isLast = reason.endsWith(lastAttempt)
   const itself = (isLast ? reason.slice(0, -lastAttempt.length) : reason).trimEnd()
   return [`${itself}${notSentBy}${target.name}: ${why}`, ...(isLast ? [lastAttempt] : [])].join(' ')

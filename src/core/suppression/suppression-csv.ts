@@ -65,7 +65,7 @@ export type NumberedLines =
   | Iterable<[number: number, line: string | undefined]>
 
 /** Reads the lines of a file in their order: nothing for an empty one, for `sep=;`, as spreadsheets write it, and for the header. */
-function lineReader(isChannel: (id: string) => boolean) {
+function createReadLine(isChannel: (id: string) => boolean) {
   let separator: CsvSeparator | undefined
   return (
     number: number,
@@ -103,7 +103,7 @@ export async function checkCsv(
   lines: NumberedLines,
   isChannel: (id: string) => boolean,
 ): Promise<{ entries: number } | { faults: string[]; more: number }> {
-  const read = lineReader(isChannel)
+  const read = createReadLine(isChannel)
   const faults: string[] = []
   let entries = 0
   let faulty = 0
@@ -134,7 +134,7 @@ export async function* entriesOfCsv(
   pageSize: number,
   onFault: (number: number) => never,
 ): AsyncGenerator<CsvEntry[]> {
-  const read = lineReader(isChannel)
+  const read = createReadLine(isChannel)
   let page: CsvEntry[] = []
   for await (const [number, line] of lines) {
     const entry = read(number, line)

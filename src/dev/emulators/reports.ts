@@ -10,7 +10,7 @@ const tries = 5
 const retryAfterMs = 500
 
 /** Sends reports like a provider: some time after its answer, and again unless they are taken. */
-export function reporter() {
+export function createReports() {
   const stopping = new AbortController()
   const timers = new Set<NodeJS.Timeout>()
   const later = (afterMs: number, report: Report, triesLeft = tries) => {

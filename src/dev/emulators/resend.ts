@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { v4 as uuidv4 } from 'uuid'
 import { z } from 'zod'
 import { type Emulator, keep, maxKept } from './emulator.ts'
-import { reporter } from './reports.ts'
+import { createReports } from './reports.ts'
 import { type TakenMail, usualEvents } from './resend-reports.ts'
 
 export interface ResendCall {
@@ -78,7 +78,7 @@ export async function openResendEmulator(): Promise<Emulator<ResendCall, ResendA
   const calls: ResendCall[] = []
   const next: ResendAnswer[] = []
   const taken = new Map<string, { body: string; id: string }>()
-  const reports = reporter()
+  const reports = createReports()
   let reportUrl: string | undefined
   const report = (mail: TakenMail) => {
     if (reportUrl === undefined) return

@@ -1,4 +1,4 @@
-import { type Report, reporter } from './reports.ts'
+import { type Report, createReports } from './reports.ts'
 
 /** A mail that was taken, of one recipient. */
 export interface TakenMail {
@@ -69,8 +69,8 @@ interface Envelope {
 }
 
 /** Reports on mails that were taken. */
-export function mailReporter(token: string) {
-  const { later, stop } = reporter()
+export function createMailReports(token: string) {
+  const { later, stop } = createReports()
   let url: string | undefined
   return {
     stop,

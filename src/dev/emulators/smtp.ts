@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions } from 'smtp-server'
 import type { Emulator } from './emulator.ts'
 import { parseMail } from './mail-part.ts'
-import { mailReporter } from './smtp-reports.ts'
+import { createMailReports } from './smtp-reports.ts'
 import { emptyCall, openSessions, type SmtpAnswer, type SmtpCall, type SmtpStep } from './smtp-sessions.ts'
 
 export type { SmtpAnswer, SmtpCall, SmtpStep } from './smtp-sessions.ts'
@@ -53,7 +53,7 @@ const refusals: Record<string, string> = { unknown: replies.unknown, full: repli
  * exist, and `full@…`, whose mailbox is full. Mails to `bounces@…` are reported as failed after they were accepted.
  */
 export async function openSmtpEmulator(options: SmtpOptions = {}): Promise<SmtpEmulator> {
-  const reports = mailReporter(bounceToken)
+  const reports = createMailReports(bounceToken)
   const calls: SmtpCall[] = []
   const { begin, callOf, answerAt, answerNext } = openSessions(calls)
 
@@ -121,7 +121,7 @@ export async function openSmtpEmulator(options: SmtpOptions = {}): Promise<SmtpE
   }
 }
 
-function take(call: SmtpCall, raw: Buffer, reports: ReturnType<typeof mailReporter>): void {
+function take(call: SmtpCall, raw: Buffer, reports: ReturnType<typeof createMailReports>): void {
   call.isTaken = true
   if (call.notify.length > 0) reports.report(call, raw)
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Emulator, keep, maxKept } from './emulator.ts'
-import { reporter } from './reports.ts'
+import { createReports } from './reports.ts'
 import { messageIssue, messageOf, type TwilioError, type TwilioForm, twilioError } from './twilio-message.ts'
 import { usualCallbacks } from './twilio-reports.ts'
 
@@ -57,7 +57,7 @@ export async function startTwilioEmulator(
   const answers: TwilioAnswer[] = []
   const fetched: FetchedMedia[] = []
   const messages = new Map<string, object>()
-  const reports = reporter()
+  const reports = createReports()
 
   const server = createServer(async (request, response) => {
     const call = await readCall(request).catch(() => undefined)

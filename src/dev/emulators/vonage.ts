@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { v4 as uuidv4 } from 'uuid'
 import { z } from 'zod'
 import { type Emulator, keep } from './emulator.ts'
-import { reporter } from './reports.ts'
+import { createReports } from './reports.ts'
 import { type TakenMessage, usualStatuses } from './vonage-reports.ts'
 
 export interface VonageCall {
@@ -77,7 +77,7 @@ export async function openVonageEmulator(): Promise<VonageEmulator> {
   const calls: VonageCall[] = []
   const next: VonageAnswer[] = []
   const basic = `Basic ${Buffer.from(`${apiKey}:${apiSecret}`).toString('base64')}`
-  const reports = reporter()
+  const reports = createReports()
   let reportUrl: string | undefined
   const report = (message: TakenMessage) => {
     if (reportUrl === undefined) return

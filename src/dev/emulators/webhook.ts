@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { contactTypes } from '../../core/contacts/contact.ts'
 import { mediaTypes } from '../../core/messages/message.ts'
 import { type Emulator, keep, maxKept } from './emulator.ts'
-import { type Report, reporter } from './reports.ts'
+import { type Report, createReports } from './reports.ts'
 
 export interface WebhookCall {
   headers: IncomingHttpHeaders
@@ -72,7 +72,7 @@ export async function startWebhookEmulator(): Promise<WebhookEmulator> {
   const calls: WebhookCall[] = []
   const answers: WebhookAnswer[] = []
   const taken = new Map<string, WebhookMessage>()
-  const reports = reporter()
+  const reports = createReports()
   let reportUrl: string | undefined
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

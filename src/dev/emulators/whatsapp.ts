@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Emulator, keep } from './emulator.ts'
-import { reporter } from './reports.ts'
+import { createReports } from './reports.ts'
 import { type GraphFault, type MediaForm, mediaFormOf, mediaIssue } from './whatsapp-media.ts'
 import { messageIssue } from './whatsapp-message.ts'
 import { type TakenMessage, usualReports } from './whatsapp-reports.ts'
@@ -53,7 +53,7 @@ export function graphError(
 export async function openWhatsAppEmulator(): Promise<Emulator<WhatsAppCall, WhatsAppAnswer>> {
   const account = { phoneNumberId: '106540352242922', accessToken: 'EAAJB-emulator' }
   const webhook = { appSecret: '5f'.repeat(16), verifyToken: 'emulated-token' }
-  const reports = reporter()
+  const reports = createReports()
   let reportUrl: string | undefined
   const report = (message: TakenMessage) => {
     if (reportUrl === undefined) return

@@ -9,7 +9,7 @@ import { isFromProxy } from './client-address.ts'
  *
  * @returns a function; it returns undefined if no origin can be made of what the request says.
  */
-export function askedOriginReader({ settings }: { settings: Pick<Settings, 'TRUST_PROXY'> }) {
+export function createReadAskedOrigin({ settings }: { settings: Pick<Settings, 'TRUST_PROXY'> }) {
   return (incoming: IncomingMessage): string | undefined => {
     const { headers } = incoming
     const said = isFromProxy(incoming, settings) ? saidByProxy(headers) : {}

@@ -10,7 +10,7 @@ type TrustSettings = Pick<Settings, 'TRUST_PROXY'>
  * The address of the client. X-Forwarded-For counts only if it was written by proxies in `TRUST_PROXY`: read from its end, the
  * first address outside those networks is the client's.
  */
-export function clientAddressReader({ settings }: { settings: TrustSettings }) {
+export function createReadClientAddress({ settings }: { settings: TrustSettings }) {
   return ({ socket, headers }: IncomingMessage): string => {
     let address = socket.remoteAddress ?? 'unknown'
     for (const hop of forwardedFor(headers)?.split(',').reverse() ?? []) {
@@ -41,7 +41,7 @@ function withoutPort(hop: string): string {
 }
 
 /** Logs, once, that requests seem to come through a proxy although `TRUST_PROXY` is empty. */
-export function unknownProxyWarner({ settings, log }: Pick<Clients<TrustSettings>, 'settings' | 'log'>) {
+export function createWarnOfUnknownProxy({ settings, log }: Pick<Clients<TrustSettings>, 'settings' | 'log'>) {
   let isDone = settings.TRUST_PROXY.length > 0
   return ({ headers }: IncomingMessage): void => {
     if (isDone || forwardedFor(headers) === undefined) return

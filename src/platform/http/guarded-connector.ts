@@ -36,7 +36,7 @@ const lookUp = (hostname: string) =>
  * Connects to allowed addresses only, so that a URL given by a client can't reach the internal network. Its connections pass over
  * interim answers.
  */
-export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
+export function createGuardedConnector(options: ConnectorOptions): buildConnector.connector {
   const { allowedPrivateNetworks: networks, requiresTls = false } = options
   const refusalOf: RefusalOf = (addresses) =>
     addresses.every((address) => isReachable(address, networks)) ? undefined : addressNotAllowed

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { enqueuer } from '../../../src/api/send/enqueue.ts'
+import { createEnqueue } from '../../../src/api/send/enqueue.ts'
 import { newId } from '../../../src/core/requests/new-id.ts'
 import { Deadline } from '../../../src/platform/deadline.ts'
 import { createLogger } from '../../../src/platform/log/logger.ts'
@@ -42,7 +42,7 @@ export async function redisMicros(
   const api = openRuntime('api', settings, log)
   const worker = openRuntime('worker', settings, log)
   const limiter = sharedLimiters(api)('rate', unlimited)
-  const enqueue = enqueuer(api)
+  const enqueue = createEnqueue(api)
   const ends = new Map<string, () => void>()
   const follow = async (requestId: string) => {
     ends.get(requestId)?.()

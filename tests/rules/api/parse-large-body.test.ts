@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseLarge } from '../../../src/api/body/large/parse-large-body.ts'
-import { type BodyForm, bodyParser } from '../../../src/api/body/parse-body.ts'
+import { type BodyForm, createParseBody } from '../../../src/api/body/parse-body.ts'
 import { maxMediaBytes } from '../../../src/core/messages/message-body.ts'
 
-const parse = bodyParser([])
+const parse = createParseBody([])
 /** How often it was parsed as it is, beside with a stand-in. */
 function parsedLarge(body: string | Buffer, form: BodyForm = 'channelInPath') {
   const bytes = Buffer.from(body)

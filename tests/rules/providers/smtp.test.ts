@@ -13,7 +13,7 @@ import type { Delivery } from '../../../workers/providers/provider.ts'
 import { smtp } from '../../../workers/providers/smtp.ts'
 import { openSmtpConnections } from '../../../workers/providers/smtp-connections.ts'
 import { composeMail } from '../../../workers/providers/smtp-mail.ts'
-import { linkedMediaFetcher } from '../../../workers/sends/dispatch/fetch-media.ts'
+import { createFetchLinkedMedia } from '../../../workers/sends/dispatch/fetch-media.ts'
 import { openMediaMemory } from '../../../workers/sends/dispatch/media-memory.ts'
 import { cert, key } from '../../support/certificate.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
@@ -104,7 +104,7 @@ async function asDispatched(delivery: Delivery<unknown>, withinMs = 100_000): Pr
 }
 
 const fetchedFor = (delivery: Delivery<unknown>, withinMs: number) =>
-  linkedMediaFetcher(
+  createFetchLinkedMedia(
     { settings: { PROVIDER_TIMEOUT_SECONDS: withinMs / 1000, WORKER_CONCURRENCY: 10 } },
     { smtp: smtp(media) },
   )(

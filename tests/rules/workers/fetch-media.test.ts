@@ -5,7 +5,7 @@ import { maxMediaBytes } from '../../../src/core/messages/message-body.ts'
 import { smtp as rules } from '../../../src/core/providers/smtp.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
-import { linkedMediaFetcher } from '../../../workers/sends/dispatch/fetch-media.ts'
+import { createFetchLinkedMedia } from '../../../workers/sends/dispatch/fetch-media.ts'
 import { openMediaMemory } from '../../../workers/sends/dispatch/media-memory.ts'
 import { PutOffs } from '../../../workers/sends/dispatch/put-off.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
@@ -36,7 +36,7 @@ afterAll(async () => {
 function startFetching(timeoutSeconds: number) {
   const settings = { PROVIDER_TIMEOUT_SECONDS: timeoutSeconds, WORKER_CONCURRENCY: 10 }
   const provider = { media: fetcher, send: () => Promise.reject(new Error('called')) }
-  const fetchFor = linkedMediaFetcher({ settings }, { smtp: provider }, new PutOffs(() => 0))
+  const fetchFor = createFetchLinkedMedia({ settings }, { smtp: provider }, new PutOffs(() => 0))
   return (accountId: string, mediaUrl: string, requestId = uuidv7(), tooLateAt = Infinity) => {
     const message = { type: 'media', media: { mediaType: 'document', mediaUrl } } as const
     const memory = budget.reservationFor(accountId)

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createLogger } from '../../../src/platform/log/logger.ts'
-import { tolerantWaker } from '../../../src/queue/wake-sends.ts'
+import { createTolerantWake } from '../../../src/queue/wake-sends.ts'
 
 const wakeUps = [{ requestId: '01a2008f-5644-7058-8112-8a94d49971f5', overflowOf: null }]
 
@@ -16,9 +16,9 @@ test('while Redis fails, waking is tried each time and never throws, and each ev
   })
   let tries = 0
   const throughBreaker = () => Promise.reject(new Error(`try ${++tries}`))
-  const runtime = { shards: [{ throughBreaker }], log } as unknown as Parameters<typeof tolerantWaker>[0]
+  const runtime = { shards: [{ throughBreaker }], log } as unknown as Parameters<typeof createTolerantWake>[0]
   const [wake, wakeLater, wakePermits] = ['lane', 'lane', 'permit'].map((one) =>
-    tolerantWaker(runtime, `${one}_not_woken`),
+    createTolerantWake(runtime, `${one}_not_woken`),
   )
   await wake?.([])
   expect(tries).toBe(0)

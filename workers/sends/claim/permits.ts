@@ -4,7 +4,7 @@ import { headStartMs, noPermitsForMs, probeMarginSeconds } from '../../../src/co
 import { logFault } from '../../../src/platform/log/logger.ts'
 import { MicroBatch } from '../../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
-import { tolerantWaker } from '../../../src/queue/wake-sends.ts'
+import { createTolerantWake } from '../../../src/queue/wake-sends.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
 import { besideAway, isOneAway } from './beside-away.ts'
@@ -37,7 +37,7 @@ interface Granted {
   woken: Promise<unknown>
 }
 
-export function permitGranter(
+export function createPermits(
   runtime: Needs<'db' | 'log' | 'shards', 'PROVIDER_TIMEOUT_SECONDS'>,
   { permitValidMs }: Pick<WorkerTimes, 'permitValidMs'> = workerTimes,
 ): Permits {
@@ -56,7 +56,7 @@ export function permitGranter(
     (channelIds: readonly string[]): Promise<(GrantedPermits & { unreachable?: string[] })[]> =>
       isOneAway(shards) ? grantBesideAway(channelIds) : grantPermits(db, channelIds, grantTimes),
   )
-  const wakeGranted = tolerantWaker(runtime, 'permit_not_woken')
+  const wakeGranted = createTolerantWake(runtime, 'permit_not_woken')
   const channels = new MicroBatch<string, Granted>({
     maxItems: maxChannelsPerBatch,
     flush: async (channelIds) => {

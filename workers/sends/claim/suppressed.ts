@@ -2,18 +2,18 @@ import type { Refusal } from '../../../db/delivery/refusals.ts'
 import { failSuppressed, type Suppressed } from '../../../db/suppression/fail-suppressed.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { type FallbackSettings, faller, noteFailure } from '../../../src/sends/fall-back.ts'
+import { type FallbackSettings, createFallback, noteFailure } from '../../../src/sends/fall-back.ts'
 
 /**
  * Fails those of the refused sends whose contact is suppressed. The reconciler wakes the endpoints.
  *
  * @returns a function that returns the refusals as they are then.
  */
-export function suppressedFailer(
+export function createFailSuppressed(
   runtime: Needs<'db' | 'log' | 'metrics', FallbackSettings>,
   suppressionKey: Buffer,
 ): (refusals: Refusal[]) => Promise<Refusal[]> {
-  const fallBack = faller(runtime)
+  const fallBack = createFallback(runtime)
   const fail = retryUntilAvailable(runtime.log, (sends: readonly Suppressed[]) =>
     failSuppressed(runtime.db, sends, suppressionKey, fallBack),
   )

@@ -49,7 +49,7 @@ type Fetch = (
  *
  * @returns the delivery with the content; or the result of the attempt, if the provider must not be called.
  */
-export function linkedMediaFetcher(
+export function createFetchLinkedMedia(
   { settings }: Needs<never, 'PROVIDER_TIMEOUT_SECONDS' | 'WORKER_CONCURRENCY'>,
   providers: Readonly<Record<string, Provider>>,
   putOffs = new PutOffs(),

@@ -23,7 +23,7 @@ interface StoredMedia {
  *
  * @returns undefined if it was removed, `no_memory` if none became free in time.
  */
-export function mediaLoader({ db, log, settings }: Needs<'db' | 'log', 'DATABASE_POOL_SIZE'>) {
+export function createLoadMedia({ db, log, settings }: Needs<'db' | 'log', 'DATABASE_POOL_SIZE'>) {
   const units = mediaReadsOf(settings.DATABASE_POOL_SIZE)
   const reads = new Semaphore({ units, unitsOfOwner: units })
   const read = retryUntilAvailable(log, (media: StoredMedia) => readMedia(db, media))

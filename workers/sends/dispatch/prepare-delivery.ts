@@ -8,10 +8,10 @@ import type { Reservation } from '../../../src/platform/memory/memory-budget.ts'
 import { credentialsKeys } from '../../../src/platform/settings/settings.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import { noMemory } from '../../providers/media-answer.ts'
-import { configOpener } from '../../providers/open-config.ts'
+import { createOpenConfig } from '../../providers/open-config.ts'
 import type { Delivery } from '../../providers/provider.ts'
 import type { EnteredSend } from '../send-states.ts'
-import { mediaLoader } from './load-media.ts'
+import { createLoadMedia } from './load-media.ts'
 import type { PutOffs } from './put-off.ts'
 
 const noConfig =
@@ -25,7 +25,7 @@ const noContent = 'the worker could not read the media; see dispatch_fault in it
  *
  * @returns the delivery; or the result of the attempt, if the provider must not be called.
  */
-export function deliveryPreparer(
+export function createPrepareDelivery(
   runtime: Needs<
     'db' | 'log',
     'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'PUBLIC_BASE_URL' | 'DATABASE_POOL_SIZE'
@@ -33,8 +33,8 @@ export function deliveryPreparer(
   putOffs: PutOffs,
 ) {
   const { settings, log } = runtime
-  const load = mediaLoader(runtime)
-  const configOf = configOpener(credentialsKeys(settings))
+  const load = createLoadMedia(runtime)
+  const configOf = createOpenConfig(credentialsKeys(settings))
 
   return async (send: EnteredSend, memory: Reservation): Promise<Delivery<unknown> | AttemptOutcome> => {
     const { requestId, accountId, message, provider } = send

@@ -12,7 +12,7 @@ import type { EnteredSend } from '../send-states.ts'
  * Suppresses the contact of a send whose provider says that it can't be reached, or wants nothing. Before the outcome is recorded: a
  * worker that dies in between leaves an entry, not a contact that gets the next send.
  */
-export function contactSuppresser({ db, log, metrics }: Needs<'db' | 'log' | 'metrics'>) {
+export function createSuppress({ db, log, metrics }: Needs<'db' | 'log' | 'metrics'>) {
   const suppress = retryUntilAvailable(log, (given: SuppressedBySend) => suppressContacts(db, [given]))
   return async ({ requestId, channelId, provider }: EnteredSend, outcome: AttemptOutcome): Promise<void> => {
     if (outcome.outcome !== 'rejected') return

@@ -3,14 +3,14 @@ import { leastWaitSeconds } from '../../../src/core/sends/delivery-times.ts'
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
-import { tolerantWaker } from '../../../src/queue/wake-sends.ts'
+import { createTolerantWake } from '../../../src/queue/wake-sends.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { type FallbackSettings, faller, noteFailure, wakeUpsOf } from '../../../src/sends/fall-back.ts'
+import { type FallbackSettings, createFallback, noteFailure, wakeUpsOf } from '../../../src/sends/fall-back.ts'
 import { FailureStreaks } from '../../providers/failure-streaks.ts'
 import { type RetrySettings, retryDelays } from '../../providers/retry-delays.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
 import type { EnteredSend, TimedOutcome } from '../send-states.ts'
-import { slowStartEnder } from './slow-start.ts'
+import { createEndSlowStart } from './slow-start.ts'
 
 const pageSize = 1000
 
@@ -26,8 +26,8 @@ export function channelBreakers(
 ) {
   const { db, log, metrics } = runtime
   const retryDelaysOf = retryDelays(runtime)
-  const fallBack = faller(runtime)
-  const wake = tolerantWaker(runtime, 'fallback_not_woken')
+  const fallBack = createFallback(runtime)
+  const wake = createTolerantWake(runtime, 'fallback_not_woken')
   const streaks = new FailureStreaks(times)
   const open = retryUntilAvailable(log, (which: { channelId: string; isAgain: boolean }) =>
     openBreaker(db, which),
@@ -38,7 +38,7 @@ export function channelBreakers(
   const allowProbe = retryUntilAvailable(log, (channelId: string) => allowNextProbe(db, channelId))
   const close = retryUntilAvailable(log, (channelId: string) => closeBreaker(db, channelId))
 
-  const endSlowStart = slowStartEnder(runtime)
+  const endSlowStart = createEndSlowStart(runtime)
 
   return async (send: EnteredSend, { outcome, durationMs }: TimedOutcome): Promise<void> => {
     const { channelId, isProbe, isOverflow } = send

@@ -16,7 +16,7 @@ const maxWoken = 1000
  *
  * @returns a function to call with the channel of each answer to a send of the overflow.
  */
-export function slowStartEnder(runtime: Needs<'db' | 'log' | 'shards'>) {
+export function createEndSlowStart(runtime: Needs<'db' | 'log' | 'shards'>) {
   const { db, log, shards } = runtime
   const noted = new LRUCache<string, true>({ max: watchedChannels, ttl: answersNotedEveryMs })
   const note = retryUntilAvailable(log, (channelId: string) => noteAnswer(db, channelId))

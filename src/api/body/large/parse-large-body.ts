@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { maxMediaBytes } from '../../../core/messages/message-body.ts'
 import { decodeDigits } from '../../../core/requests/base64.ts'
 import type { SendRequest } from '../../../core/sends/send-request.ts'
-import type { BodyForm, bodyParser, Parsed } from '../parse-body.ts'
+import type { BodyForm, createParseBody, Parsed } from '../parse-body.ts'
 
 const quote = 0x22
 const comma = 0x2c
@@ -17,7 +17,7 @@ const placeholderDigits = Buffer.from(placeholder.toString('base64'))
  * with a short placeholder, and if the placeholder turns out to be the send's content, it is replaced by the decoded content.
  * Otherwise the body is parsed as a whole, so that the result is always the same as that of `parse`.
  */
-export function parseLarge(parse: ReturnType<typeof bodyParser>, body: Buffer, form: BodyForm): Parsed {
+export function parseLarge(parse: ReturnType<typeof createParseBody>, body: Buffer, form: BodyForm): Parsed {
   if (form === 'batch') return parse(body, form)
   const digits = digitsOf(body)
   const content = digits && decodeDigits(body.subarray(digits.start, digits.end))

@@ -1,7 +1,7 @@
 import { parseNetwork } from '../../../core/requests/public-address.ts'
 import { serve } from '../../../platform/memory/thread.ts'
-import { type BodyForm, bodyParser, type Parsed } from '../parse-body.ts'
-import { joiner } from '../pieces.ts'
+import { type BodyForm, createParseBody, type Parsed } from '../parse-body.ts'
+import { createJoin } from '../pieces.ts'
 import { parseLarge } from './parse-large-body.ts'
 
 export interface ParserOptions {
@@ -16,8 +16,8 @@ export interface ParserInput {
 
 /** The thread that parses large bodies. */
 serve<ParserOptions, ParserInput, Parsed>(({ allowedPrivateNetworks }) => {
-  const parse = bodyParser(allowedPrivateNetworks.map(parseNetwork))
-  const join = joiner()
+  const parse = createParseBody(allowedPrivateNetworks.map(parseNetwork))
+  const join = createJoin()
   return ({ pieces, form }) => {
     const output = parseLarge(parse, join(pieces), form)
     // Small content may be in Node.js's shared buffer pool, so it is copied instead of moved.

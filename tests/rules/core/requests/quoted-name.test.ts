@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { describeIssues } from '../../../../src/core/requests/issues.ts'
-import { parsedText, queryReader } from '../../../../src/core/requests/query.ts'
+import { parsedText, createReadQuery } from '../../../../src/core/requests/query.ts'
 import { quotedName } from '../../../../src/core/requests/quoted-name.ts'
 
 test.each([
@@ -29,7 +29,7 @@ test.each(['\u001b[2J', '\n', '\u202e', '\u0007'])(
     const { error } = z
       .strictObject({ a: z.strictObject({}) })
       .safeParse({ a: { [name]: 1 }, [name]: { [name]: 1 } })
-    const read = queryReader({ a: { schema: parsedText((text) => text, 'x'), what: '' } })
+    const read = createReadQuery({ a: { schema: parsedText((text) => text, 'x'), what: '' } })
     const query = read(
       new URLSearchParams([
         [name, '1'],

@@ -7,7 +7,7 @@ import {
   decideFallback,
   type EndedSend,
   type FallbackTarget,
-  reasonOfStaying,
+  reasonWithUnusedFallback,
   sinceFallback,
 } from '../../../../src/core/sends/fallback.ts'
 import { chainIssue } from '../../../../src/core/sends/fallback-chain.ts'
@@ -190,10 +190,10 @@ test('of the same moment, a fallback comes after the report that caused it', () 
 
 test('the reason of a send that stays keeps what clients may rely on', () => {
   const target = { name: 'SMS' }
-  expect(reasonOfStaying('away (the last attempt)', target, 'it has expired')).toBe(
+  expect(reasonWithUnusedFallback('away (the last attempt)', target, 'it has expired')).toBe(
     'away; not sent by its fallback SMS: it has expired (the last attempt)',
   )
-  const suppressed = reasonOfStaying(causes.opt_out.storedReason, target, 'that channel was deleted')
+  const suppressed = reasonWithUnusedFallback(causes.opt_out.storedReason, target, 'that channel was deleted')
   expect(causeOfReason(suppressed)).toBe('opt_out')
   expect(causeOfReason(`${causes.opt_out.storedReason} too`)).toBeUndefined()
 })
