@@ -461,7 +461,7 @@ export const suppressions = pgTable(
     contactType: text('contact_type').$type<ContactType>().notNull(),
     /** Normalised; of an erased contact a keyed hash (db/claim-rule.ts). */
     contactValue: text('contact_value').notNull(),
-    /** Of an erased contact that was written with capitals: the keyed hash of all its spellings. */
+    /** For an erased contact that was written with capitals: the keyed hash of all its spellings. */
     contactKey: text('contact_key'),
     /** Null for all channels of the account. */
     channelId: uuid('channel_id'),

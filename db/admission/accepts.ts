@@ -156,7 +156,7 @@ const admitted = sqlText`
           created_at = excluded.created_at
       where kept.created_at < clock_timestamp() - interval '${idempotencyKeptHours} hours'
     returning request_id),
-  -- Those without a key, and those that got theirs.
+  -- Sends without a key, and those that got theirs.
   admitted as (
     select * from given where idempotency is null or "requestId" in (select request_id from keyed))`
 
@@ -179,7 +179,7 @@ const recordedInTime = sqlText`
 const recordingScheduled = sqlText`
   ${given},
   ${admitted},
-  -- Those to suppressed contacts fail before their time.
+  -- Sends to suppressed contacts fail before their time.
   checked as (
     ${addChecks(sqlText`
       (select "accountId" as account_id, contact->>'value' as contact_value from admitted)`)}),

@@ -57,12 +57,12 @@ const insertStatement = prepared<RecordedSend>(
     -- What their account has used of its quota, by channel.
     used as materialized (
       ${quotaUsed}),
-    -- Those that don't wait for a time of their own.
+    -- Sends that don't wait for a time of their own.
     sent_now as (
       select * from admitted where not "isLater"),
     ${ordered('sent_now')},
     ${recordingFrom('ordered order by ordinality')},
-    -- Those that do.
+    -- Sends that do.
     scheduled as (
       insert into scheduled_sends (
         ${scheduledColumnNames})

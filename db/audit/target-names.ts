@@ -12,7 +12,7 @@ const statement = prepared<{ id: string; name: string }>(
     union all
     select id, name from flows where ${isGiven('id')}
     union all
-    -- Of a URL only the host: its path and query may hold secrets.
+    -- Only the host of a URL: its path and query may hold secrets.
     select id, substring(url from '^[a-z]+://(?:[^/?#@]*@)?([^/?#]+)')
     from endpoints where ${isGiven('id')}
     union all

@@ -102,7 +102,7 @@ const claimStatement = prepared<ClaimedEndpoint>(
       select e.*, a."claimId", a."limit", a."except"
       from (select * from asked order by "endpointId") a cross join lateral (
         select * from endpoints e where e.id = a."endpointId" for no key update) e),
-    -- Those that nobody else is calling, and that may be called.
+    -- Endpoints that nobody else is calling, and that may be called.
     taken as materialized (
       select e.* from locked e
       where (e.claim_id is null or e.claim_id = e."claimId")

@@ -128,7 +128,7 @@ const asNew = {
   breakerOpenings: 0,
 }
 
-/** With another URL, it counts as a new endpoint. */
+/** An endpoint with another URL counts as a new one. */
 export async function updateEndpoint(
   db: Database | Transaction,
   id: string,

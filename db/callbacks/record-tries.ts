@@ -63,7 +63,7 @@ const recordStatement = prepared<RecordedTry>(
       returning c.endpoint_id as "endpointId", c.request_id as "requestId", c.sequence, c.next_try_at as "nextTryAt",
                 extract(epoch from g.ended_at - c.created_at)::float8 as "lagSeconds",
                 g.result = 'failed' or c.tried > g.tried + 1 as "movesOthers"),
-    -- Those that failed, or were delivered although a failure was recorded meanwhile.
+    -- Callbacks that failed, or were delivered although a failure was recorded meanwhile.
     moving as materialized (
       select * from recorded where "movesOthers"),
     -- The later ones of their sends are due with them. Otherwise claims would read them without need, and they would seem late.

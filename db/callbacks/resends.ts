@@ -49,7 +49,7 @@ const resendEndpointStatement = prepared<{
       from callbacks c
       where c.endpoint_id = $1 and (c.request_id, c.sequence) > ($4::uuid, $5::int)
       order by c.request_id, c.sequence limit $6),
-    -- Those that are sent once more.
+    -- Callbacks that are sent once more.
     resent as (
       update callbacks c
       ${again}

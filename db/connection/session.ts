@@ -12,7 +12,7 @@ export const oldestPostgres = 13
  * whole; PostgreSQL before 18 considers that so expensive that it would compile each such statement, so jit is off.
  */
 const steadyPlans = { enable_seqscan: 'off', jit: 'off' }
-/** With other values, statements fail, or their results are read wrong. */
+/** Other values make statements fail, or their results are read wrong. */
 const readable = {
   datestyle: 'ISO, MDY',
   intervalstyle: 'postgres',

@@ -75,7 +75,7 @@ const claim = (lock: string) => sqlText`
            or (s.status = 'sending' and s.claim_id = $3))
     order by s.request_id
     for no key update ${lock}),
-  -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
+  -- Sends that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
   claimable as materialized (
     select s.request_id, s.account_id, s.contact_type, person.value as contact_value,
            case when cardinality(open.ids) = 1 then open.ids[1] end as open_id,
@@ -84,7 +84,7 @@ const claim = (lock: string) => sqlText`
     from candidates s join channels on channels.id = s.channel_id
     cross join lateral (
       select ${folded('s.contact_value')} as value) person
-    -- With several open ones, the send stays without, and closes all but the newest when it enters.
+    -- A send with several open ones stays without, and closes all but the newest when it enters.
     cross join lateral (
       select array_agg(id order by id desc) as ids from (
         ${openConversations({ account: 's.account_id', type: 's.contact_type', value: 'person.value' })}) one
@@ -135,7 +135,7 @@ const reclaimStatement = prepared<ClaimedSend>(
 export interface Claim {
   id: string
   worker: string
-  /** Of the hashes of erased contacts (`suppressionKey`). */
+  /** The key of the hashes of erased contacts (`suppressionKey`). */
   suppressionKey: Buffer
 }
 

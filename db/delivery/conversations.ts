@@ -69,13 +69,13 @@ const enterStatement = prepared<Entered>(
       from entering e join conversations c on c.id = any(e.ids_to_close) and c.closed_at is null
       order by e.account_id, e.contact_type, e.contact_value, c.id
       for no key update of c),
-    -- Those that are closed here, and by which send.
+    -- Conversations that are closed here, and by which send.
     closed as (
       update conversations c set closed_at = now(), closed_by = t.request_id
       from to_close t
       where c.id = t.id
       returning c.id, t.request_id),
-    -- Those that sends asked for, one for each.
+    -- Conversations that sends asked for, one for each.
     asked_for as (
       select distinct on (request_id) closed.id, request_id
       from closed join entering e using (request_id)

@@ -46,7 +46,7 @@ export interface BusyChannel {
 
 const isOverdue = isReady("now() - $1 * interval '1 ms'")
 
-/** With `limit 1`, PostgreSQL searches the channel for one send, instead of reading all waiting ones. */
+/** `limit 1` makes PostgreSQL search the channel for one send, instead of reading all waiting ones. */
 const hasOverdue = (which = 'true') => sqlText`
   coalesce((
     select true from sends s

@@ -217,7 +217,7 @@ const moveStatement = prepared<WakeUp>(
           reason: 'a.reason',
         }),
       )}),
-    -- Those to contacts that are suppressed there are failed, also if they would wait.
+    -- Sends to contacts that are suppressed there are failed, also if they would wait.
     checked as (
       ${addChecks('chosen')}),
     -- A permit was for the other channel.
@@ -282,13 +282,13 @@ const unusedStatement = prepared(
     -- The given reasons.
     unused as materialized (
       select * from json_to_recordset($1) as ("requestId" uuid, reason text)),
-    -- Of those that failed.
+    -- The reasons of sends that failed.
     failed as (
       update sends s set failure = unused.reason
       from unused
       where s.request_id = unused."requestId" and ${isOneOf('s.request_id', 'unused')}
         and s.status = 'failed')
-    -- Of those that are reported as undelivered.
+    -- The reasons of sends that are reported as undelivered.
     update send_events e set fields = (e.fields::jsonb || jsonb_build_object('reason', unused.reason))::json
     from unused join sends s on s.request_id = unused."requestId"
     where ${isOneOf('s.request_id', 'unused')} and s.delivery = 'undelivered'

@@ -168,7 +168,7 @@ const grantStatement = (name: string, purpose: string, dueSends: string) =>
 
 const grantStatements = {
   toAll: grantStatement('grant_permits', 'Grants the free permits of channels to their due sends.', 'sends'),
-  // With `limit 1`, PostgreSQL reads these sends by their ids, instead of all that wait.
+  // `limit 1` makes PostgreSQL read these sends by their ids, instead of all that wait.
   toSome: grantStatement(
     'grant_permits_to_some',
     'Like grant_permits, but only to given sends.',

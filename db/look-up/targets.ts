@@ -67,7 +67,7 @@ export function targetsWithIds(db: Database, ids: readonly string[]): Promise<Ta
 /** So many sends of one contact are looked at. */
 const maxSends = 2000
 
-/** Of each contact, its newest send of each account, or else its entry there. */
+/** The newest send of each contact in each account, or else its entry there. */
 const ofContactsStatement = prepared<Target & { isNewest: boolean }>(
   'look_up_contacts',
   'Finds the accounts that know a contact, by its sends and suppressions, for the box of the support page.',

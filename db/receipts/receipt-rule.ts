@@ -80,7 +80,7 @@ export const decidingReceipts = sqlText`
                 and bool_or(is_recorded and (was_sent or kind = any(sent_by)))
                       over (partition by request_id order by ord) as is_sent
     from chosen),
-  -- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
+  -- Adds the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
   ranked as (
     select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
                    then rank end as counted_rank
@@ -91,7 +91,7 @@ export const decidingReceipts = sqlText`
            coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
     from ranked
     window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
-  -- With what all of a send's receipts change together.
+  -- Adds what all of a send's receipts change together.
   effects as materialized (
     select *, bool_or(confirms) over every as confirmed,
            array_agg(key) filter (where is_recorded) over every as new_keys,
@@ -102,7 +102,7 @@ export const decidingReceipts = sqlText`
            lead(ord) over (partition by request_id order by ord) is null as is_last
     from judged
     window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
-  -- The same, once for each send.
+  -- Changes, once for each send.
   changes as materialized (
     select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
            new_ids[1] as new_id

@@ -103,7 +103,7 @@ const recordStatement = prepared<RecordedReceipt>(
                || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
              s.status = 'sending' and not s.is_former as is_pending,
              s.status = 'sent' and not s.is_former as was_sent,
-             -- Of a send that waits for a call after a replay or a fallback, only an arrival ends the wait.
+             -- Only an arrival ends the wait of a send for a call after a replay or a fallback.
              case when s.status = 'queued' and s.attempt > 0
                        and (s.is_former or s.attempt <= s.attempts_before_replay) then ${arrival}
                   when s.is_former then ${noReceipt}
@@ -121,7 +121,7 @@ const recordStatement = prepared<RecordedReceipt>(
           else s.fields end as fields) known),
     ${decidingReceipts},
     ${receiptEvents},
-    -- Those of sends whose outcome isn't recorded yet.
+    -- Receipts of sends whose outcome isn't recorded yet.
     kept as (
       update sends s set pending_receipts = coalesce(s.pending_receipts, '[]') || early.receipts
       from (select request_id,

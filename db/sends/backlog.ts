@@ -47,7 +47,7 @@ interface CallbackBacklog {
   /** Callbacks of enabled endpoints: those that are due, and those that are tried again later. */
   due: number
   later: number
-  /** Those of disabled endpoints. */
+  /** Callbacks of disabled endpoints. */
   disabled: number
   /** For how many seconds the oldest due callback has been due, of endpoints that answer. */
   oldestDue: number

@@ -109,7 +109,7 @@ export async function cancelSends(
   for (let look = 0; look < maxLooks && left.length > 0; look++) {
     const { ended, others } = await inTransaction(db, (transaction) => cancelIn(transaction, left, accountId))
     note(ended, others)
-    // Those that are still left may have moved between the two statements.
+    // Sends that are still left may have moved between the two statements.
     if (left.length > 0) note(await cancelScheduledStatement(db, [left, accountId]))
   }
   return found

@@ -15,11 +15,11 @@ export interface Order {
   from(value: Date, values: Values): string
   to(value: Date, values: Values): string
   after(place: ListCursor, values: Values): string
-  /** Of two places, whether the first is before the second one, or the same. */
+  /** Whether the first of two places is before the second one, or equal. */
   isUpTo(place: ListCursor, end: ListCursor): boolean
 }
 
-/** Of an account: exact, by the index that begins with the account. */
+/** The order of an account's sends: exact, by the index that begins with the account. */
 export const byAccept: Order = {
   newestFirst: 'order by s.accepted_at desc, s.request_id desc',
   from: (at, values) => `s.accepted_at >= ${values.add(at)}::timestamptz`,
@@ -31,7 +31,7 @@ export const byAccept: Order = {
     (place.acceptedAtMicros === end.acceptedAtMicros && place.requestId >= end.requestId),
 }
 
-/** Of all accounts, by the primary key: an id begins with the time of its request. */
+/** The order of all accounts' sends, by the primary key: an id begins with the time of its request. */
 export const byId: Order = {
   newestFirst: 'order by s.request_id desc',
   from: (at, values) => `s.request_id >= ${values.add(firstIdAt(at.getTime()))}::uuid`,

@@ -131,7 +131,7 @@ async function rareSource(
   const isUnfinished = status === 'queued' || status === 'sending' || query.waiting !== undefined
   if (!isFailure && !isUnfinished) return undefined
   const isRare = isFailure ? 's.failure is not null' : 's.finished_at is null'
-  // Of all channels of the account: a send to one may have fallen back to another.
+  // All channels of the account: a send to one may have fallen back to another.
   const theirs = (add: Values['add']): string =>
     accountId === undefined
       ? isRare

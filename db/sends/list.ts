@@ -61,7 +61,7 @@ const place = (acceptedAtMicros: string, requestId: string): ListCursor => ({ ac
 function asPage(rows: readonly PageRow[], limit: number, { isUpTo }: Order): ListPage {
   const [{ endMicros, endId } = { endMicros: null, endId: null }] = rows
   const end = endMicros !== null && endId !== null ? place(endMicros, endId) : undefined
-  // Those after the end of what was looked at, in the other table, are on a later page.
+  // Sends after the end of what was looked at, in the other table, are on a later page.
   const found = rows.filter(
     ({ micros, requestId }) => requestId !== null && (!end || isUpTo(place(micros, requestId), end)),
   )

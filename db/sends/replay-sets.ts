@@ -181,7 +181,7 @@ const tryStatement = prepared<PageResult>(
     ${trial.comment}
     with
     ${page},
-    -- Those that would be replayed.
+    -- Sends that would be replayed.
     replayed as (
       select seq from page where is_in_set and skipped_as is null order by seq limit ${given.limit})
     ${counting('replayed')}`,

@@ -40,7 +40,7 @@ export const replaying = (chosen: string, before: string) => sqlText`
   -- The sends to replay, locked.
   chosen as materialized (
     ${chosen}),
-  -- Those to suppressed contacts are failed, also if they would wait.
+  -- Sends to suppressed contacts are failed, also if they would wait.
   checked as (
     ${addChecks('chosen')}),
   -- When each falls due, and its last attempt.

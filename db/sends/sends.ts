@@ -3,7 +3,7 @@ import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { recordsWhere } from './both-tables.ts'
 
-/** With one of its events, if it has some. */
+/** A send with one of its events, if it has some. */
 type FoundRow = SendRecord & {
   eventAt: Date | null
   event: string

@@ -107,7 +107,7 @@ const endStatement = prepared(
   sqlText`
     -- $1: the checks; $2: whether some of their sends are being sent; $3: whether there may be more.
     with
-    -- Those that are repeated.
+    -- Checks that are repeated.
     repeated as (
       update suppression_checks
       set due_at = case when $3 then due_at
@@ -140,7 +140,7 @@ export async function runSuppressionChecks(
     const waiting = found.filter(({ status }) => status !== 'sending')
     const failed =
       waiting.length > 0 ? await failSuppressedIn(transaction, waiting, suppressionKey, fallBack) : []
-    // Those that another statement has locked are looked at again.
+    // Sends that another statement has locked are looked at again.
     const isInFlight = failed.length < found.length
     const isMore = found.length === maxSends && failed.length > 0
     await endStatement(transaction, [due, isInFlight, isMore])

@@ -115,7 +115,7 @@ const removeStatement = prepared<Suppression>(
     asked as (
       select * from suppressions
       where id = $2 and account_id = coalesce($1, account_id)),
-    -- With those in other spellings.
+    -- Entries in other spellings, too.
     removed as (
       delete from suppressions e using asked
       where ${areOfSame('e', 'asked')}
@@ -243,7 +243,7 @@ const eraseStatement = prepared<{ id: string }>(
       from suppressions e
       where e.account_id = $1::uuid and e.erased_at is null
         and ${entryKey('e')} = ${folded('$2::text')}),
-    -- Those of one that was erased before, and added again since.
+    -- Entries of one that was erased before, and added again since.
     repeated as materialized (
       select theirs.*, before.id as before_id
       from theirs join suppressions before

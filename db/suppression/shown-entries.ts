@@ -11,7 +11,7 @@ const maxLookedAt = 30_000
 export interface EntriesAsked {
   cause?: SuppressionCause | undefined
   channelId?: string | undefined
-  /** Those before this entry. */
+  /** Only entries before this one. */
   before?: string | undefined
   limit: number
 }

@@ -93,7 +93,7 @@ export async function eraseContact(
 interface SendsPage {
   /** Sends that have ended. Once erased, they are no longer found. */
   finished: string[]
-  /** With the last page: how many sends have not ended. */
+  /** How many sends have not ended; on the last page alone. */
   unfinished: number
 }
 

@@ -13,7 +13,7 @@ export interface AdminEnv {
   Variables: {
     /** Who asks. Set by `identify`. On routes for anyone it may be missing: see `signedIn`. */
     person: Person
-    /** Of the person's session, if they signed in on the page `/login`. */
+    /** The hash of the person's session, if they signed in on the page `/login`. */
     sessionHash: Buffer | undefined
     /** The origin that the client asked for, such as `https://console.example`; undefined if it can't be told. */
     askedOrigin: string | undefined

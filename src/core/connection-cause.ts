@@ -30,7 +30,7 @@ const codes: [RegExp, ConnectionCause][] = [
 /** The cause of a fault of the network, TLS or this process; undefined if the error isn't one. */
 export function connectionCause(error: unknown): ConnectionCause | undefined {
   const { code = '', path } = (error ?? {}) as NodeJS.ErrnoException
-  // Of a file, such as ENOENT: only such errors have a path.
+  // An error of a file, such as ENOENT: only these have a path.
   if (path !== undefined) return undefined
   return codes.find(([pattern]) => pattern.test(String(code)))?.[1]
 }

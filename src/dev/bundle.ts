@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
 
-/** Of a build, without their endings: processes, and the thread of large bodies. */
+/** Files of a build, without their endings: processes, and the thread of large bodies. */
 export const programs = [
   ...['src/server', 'workers/main', 'src/admin/main', 'src/migrate', 'src/cli/main'],
   'src/api/body/large/parser-thread',

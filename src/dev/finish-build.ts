@@ -28,7 +28,7 @@ export async function finishBuild(folder: string): Promise<void> {
   await chmod(join(build, 'src/cli/main.js'), 0o755)
 }
 
-/** Of the sources: REVISION, which the image's build is given, or git's. Undefined without both, and in a copy within another checkout. */
+/** The commit of the sources: REVISION, which the image's build is given, or git's. Undefined without both, and in a copy within another checkout. */
 function commit(): string | undefined {
   const { REVISION } = environmentVariables
   if (REVISION && REVISION !== 'unknown') return REVISION

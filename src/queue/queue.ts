@@ -178,7 +178,7 @@ async function restore<Item extends { inMs?: number }>(
   const states = await statesOf(redis, queue, wakeUps.map(idOf))
   const missing = wakeUps.filter((_wakeUp, index) => states[index] === 'missing')
   if (missing.length > 0) await add(missing)
-  // Of one that isn't delayed, the score is no number.
+  // The score of one that isn't delayed is no number.
   const late = wakeUps.filter(
     ({ inMs = 0 }, index) => Number(states[index]) / delayedScale > Date.now() + inMs + slackMs,
   )

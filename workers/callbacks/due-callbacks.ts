@@ -115,7 +115,7 @@ export class DueCallbacks {
     this.#due = claimed?.callbacks ?? []
     this.#readAt = performance.now()
     this.#hasReadAll = this.#due.length < limit
-    // Of one that has come into slow start, the queue of those in slow start takes care.
+    // The queue of slow starts takes care of one that has come into it.
     if (!claimed || (claimed.isInSlowStart && !this.#claim.isInSlowStart)) this.#hasEnded = true
   }
 }

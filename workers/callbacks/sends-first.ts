@@ -24,7 +24,7 @@ export class SendsFirst {
     used: EventLoopUtilization
   }
   #wasBusy = false
-  /** Of the last second; undefined unless they have kept the process busy for two seconds: a short burst delays no callback. */
+  /** The figure of the last second; undefined unless they have kept the process busy for two seconds: a short burst delays no callback. */
   #sendsPerMs: number | undefined
   #claimedCount = 0
   #claimedTotal = 0

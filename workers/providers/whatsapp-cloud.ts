@@ -37,7 +37,7 @@ function payloadOf({ requestId, contact, message, config }: WhatsAppDelivery, me
   return {
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
-    // With its +: otherwise WhatsApp would prefix the sender's country code.
+    // The + stays: otherwise WhatsApp would prefix the sender's country code.
     to: contact.value,
     biz_opaque_callback_data: requestId,
     ...contentOf(message, mediaId, config),

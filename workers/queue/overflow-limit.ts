@@ -1,4 +1,4 @@
-/** With more, sends of others wait behind the outcomes of a backlog. With fewer, a backlog beside others would hardly move. */
+/** More would make sends of others wait behind the outcomes of a backlog. Fewer would hardly move a backlog beside others. */
 export const minWork = 4
 /** Beyond this, batches get no cheaper. */
 export const maxWork = 256

@@ -27,7 +27,7 @@ export interface QueueFaults {
   taken(): void
 }
 
-/** Those of each shard. All queues of a shard are in one Redis, so what it refuses is logged once for all of them. */
+/** Faults by shard. All queues of a shard are in one Redis, so what it refuses is logged once for all of them. */
 export function faultsOfShards(shards: readonly Shard[]): ReadonlyMap<Shard, QueueFaults> {
   return new Map(shards.map((shard) => [shard, queueFaults(shard.log)]))
 }

@@ -39,7 +39,7 @@ export class SteadyWorker<Job, Result> extends Worker<Job, Result> {
     this.#maxConcurrency = options.concurrency
   }
 
-  /** With the end of a wake-up BullMQ fetches the next one in the same command, unless more than its concurrency are under way. */
+  /** BullMQ ends a wake-up and fetches the next one in the same command, unless more than its concurrency are under way. */
   override async processJob(
     ...args: Parameters<Worker<Job, Result>['processJob']>
   ): ReturnType<Worker<Job, Result>['processJob']> {

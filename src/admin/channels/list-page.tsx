@@ -14,7 +14,7 @@ import { ChannelState, DueSince, LastFailedAnswer, Waiting } from './channel-sta
 interface ListPageProps {
   filter: ChannelFilter
   channels: readonly ListedChannel[]
-  /** Of the last hour. */
+  /** Counts of the last hour. */
   counts: ReadonlyMap<string, Counts>
   lastFailures: ReadonlyMap<string, LastFailure>
   /** The link to the next page. */

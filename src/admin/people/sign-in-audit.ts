@@ -3,7 +3,7 @@ import { recordAudit } from '../../../db/audit/record.ts'
 import type { AdminRuntime } from '../context.ts'
 
 const recordedAgainAfterMs = 60_000
-/** Of all names and addresses, in that time: a flood of guesses must not fill the audit. */
+/** The most rows of all names and addresses, in that time: a flood of guesses must not fill the audit. */
 const mostRows = 30
 
 interface Refused {

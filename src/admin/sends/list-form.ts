@@ -24,7 +24,7 @@ const storable = (issue: string) => z.string().refine(isStorable, issue)
 
 const local = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?$/
 
-/** With an offset; or the value of a `datetime-local` field, which has none: all times of these pages are UTC. */
+/** A time with an offset; or the value of a `datetime-local` field, which has none: all times of these pages are UTC. */
 export function momentOf(text: string): Date | undefined {
   const at = local.test(text) ? new Date(`${text.replace(/[t ]/, 'T')}Z`) : momentInQuery(text)
   return at && at.getTime() >= 0 ? at : undefined

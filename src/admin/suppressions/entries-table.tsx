@@ -9,11 +9,11 @@ import { Hidden } from '../sends/list-page.tsx'
 
 interface EntriesProps {
   entries: readonly Suppression[]
-  /** Of the channels. */
+  /** Names of the channels. */
   names: ReadonlyMap<string, string>
   /** How contacts are shown; without it, all are of the contact of the page. */
   contacts?: Contacts
-  /** Of the contact's page, with a button for each entry that removes it. */
+  /** The contact of the page; then each entry has a button that removes it. */
   contactRef?: ContactRef
 }
 

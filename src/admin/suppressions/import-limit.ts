@@ -3,7 +3,7 @@ import { PageError } from '../errors.tsx'
 
 /** The page of the preview holds the file, so that it is uploaded once. */
 const maxImportBytes = 1_048_576
-/** Of a form, around the file. */
+/** Bytes of a form around the file. */
 const marginBytes = 65_536
 
 const tooLarge = () =>

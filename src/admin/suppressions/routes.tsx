@@ -116,7 +116,7 @@ function handlers({ db, settings, log }: AdminRuntime) {
   return { list, csv, upload }
 }
 
-/** Of an uploaded file, or of the field of the preview's form. */
+/** Reads the text of an uploaded file, or of the field of the preview's form. */
 async function textOf(field: unknown): Promise<string> {
   const text = field instanceof File ? await utf8TextOf(field) : field
   if (typeof text === 'string') return limitedText(text)

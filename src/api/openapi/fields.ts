@@ -21,7 +21,7 @@ export const whole = (properties: Record<string, JsonSchema>, description: strin
   required: Object.keys(properties),
 })
 
-/** Of an answer that names its request. */
+/** Fields of an answer that names its request. */
 export const ofRequest = { requestId: uuid('The id of this request.') }
 
 /** A page of a list. @param items its name in the answer. @param schema of one item. */

@@ -3,7 +3,7 @@ import { outsideSpans } from '../../platform/log/tracing.ts'
 import type { Needs } from '../../runtime.ts'
 
 const recordEveryMs = 1000
-/** Of one key, and in all, between two records: a flood of refused requests costs PostgreSQL no more. */
+/** How many of one key, and in all, between two records: a flood of refused requests costs PostgreSQL no more. */
 const mostOfKey = 50
 const mostInAll = 500
 

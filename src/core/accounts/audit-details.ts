@@ -3,7 +3,7 @@ import type { SkippedSends } from '../sends/left-out.ts'
 import type { StoredSuppression } from '../suppression/suppression-view.ts'
 import type { AuditDetail, AuditEntry } from './audit.ts'
 
-/** Of the URL only the host: its path and query may hold secrets. */
+/** Names only the host of the URL: its path and query may hold secrets. */
 export function endpointDetails({
   url,
   events,
@@ -98,7 +98,7 @@ interface ListFilters {
 /** A code as providers have it, such as 131026, 5.1.1 or rate_limit: a text that was typed in its place may be a contact. */
 const code = /^(?:\d{1,7}|[245]\.\d{1,3}\.\d{1,3}|(?=.{1,64}$)[a-z]+(?:[_-][a-z]+)*)$/i
 
-/** Of those that may name a contact, only that they were given. */
+/** Filters that may name a contact: the audit says only that they were given. */
 export function listFilters(filters: ListFilters): Record<string, AuditDetail> {
   const { status, delivery, channelId, flowId, providerCode, acceptedFrom, acceptedTo } = filters
   const isCode = providerCode !== undefined && code.test(providerCode)

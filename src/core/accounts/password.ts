@@ -33,7 +33,7 @@ function stored({ N, r, p }: Cost, salt: Buffer, hash: Buffer): string {
   return ['scrypt', N, r, p, salt.toString('base64'), hash.toString('base64')].join('$')
 }
 
-/** Of no password: nothing is derived to zeros. */
+/** The hash of no password: nothing is derived to zeros. */
 const decoy = stored(current, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes))
 
 /**

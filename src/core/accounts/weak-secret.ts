@@ -29,7 +29,7 @@ const receiptSecrets = [
   'webhookSecret',
 ]
 
-/** Of secrets of Standard Webhooks: base64 follows. */
+/** The prefix of secrets of Standard Webhooks: base64 follows. */
 const webhookPrefix = /^whsec_/
 
 /** Why anyone could forge receipts for a channel with this config; undefined if nobody could. */

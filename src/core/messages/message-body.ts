@@ -31,7 +31,7 @@ const mimetype = string
       'The media type of the content. Default: the recognised type of `base64`. A type that contradicts the content is refused.',
   })
 
-/** With one, `annexe\u202egpj.exe` is shown as `annexeexe.jpg`. */
+/** A direction mark shows `annexe\u202egpj.exe` as `annexeexe.jpg`. */
 const directionMark = /\p{Bidi_Control}/u
 
 const filename = singleLine(1, 255)

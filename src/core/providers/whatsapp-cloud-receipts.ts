@@ -10,7 +10,7 @@ interface WhatsAppReceiptConfig {
   verifyToken?: string | undefined
 }
 
-/** Of several devices of a contact, each may report. `played` is of a voice message. */
+/** Each of a contact's devices may report. `played` is of a voice message. */
 const kinds: Record<string, ReceiptKind> = {
   sent: 'accepted',
   delivered: 'delivered',

@@ -5,7 +5,7 @@ const usual = /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/
 export const oddName = '(another name)'
 const maxDepth = 4
 const maxNames = 50
-/** Of a list, the first ones. */
+/** So many items of a list are read. */
 const maxItems = 5
 const maxValues = 200
 /** A shorter value is in many names by chance. */

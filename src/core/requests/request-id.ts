@@ -26,7 +26,7 @@ export function findIds(pasted: string): FoundIds {
   return isNone ? findIn(text.replaceAll(/\s+/g, '')) : found
 }
 
-/** Of several ids, the one with the name requestId, else the first one that has no other name. Undefined if there is none. */
+/** The id with the name requestId, else the first one that has no other name. Undefined if there is none. */
 export function findRequestId(pasted: string): string | undefined {
   const { requestId, unnamed, named } = findIds(pasted)
   return [...requestId, ...unnamed, ...named][0]

@@ -50,7 +50,7 @@ export interface FallbackTarget {
   name: string
   isDeleted: boolean
   expireAfterSeconds: number | null
-  /** Those of its provider, with the limits of its config. */
+  /** Rules of its provider, with the limits of its config. */
   rules: ProviderRules
   /** Its template of the send's name. */
   template: object | null

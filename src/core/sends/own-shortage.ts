@@ -1,6 +1,6 @@
 /** What this machine lacked for a connection, so that no call began. */
 export interface OwnShortage {
-  /** With the error code. It is shown to clients, so it names nothing of the machine. */
+  /** Names the error code. It is shown to clients, so it names nothing of the machine. */
   reason: string
   /** What an operator does about it. */
   advice: string

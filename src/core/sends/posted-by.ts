@@ -19,7 +19,7 @@ export function apiKeyWords({ apiKeyId, apiKeyPrefix }: PostedBy): string {
   return apiKeyPrefix === null ? `${apiKeyId}, which is no longer there` : `${apiKeyPrefix}…`
 }
 
-/** With which Idempotency-Key a send came, in words. */
+/** The Idempotency-Key that a send came with, in words. */
 export function idempotencyKeyWords({ idempotencyHash, isBatch, isIdempotencyKept }: PostedBy): string {
   if (idempotencyHash !== null)
     return `${isBatch ? 'of its batch' : 'yes'}, with the hash ${idempotencyHash}…`

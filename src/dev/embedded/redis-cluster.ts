@@ -5,7 +5,7 @@ import { freePort } from './free-port.ts'
 import { startRedis } from './redis.ts'
 import type { Embedded, StartOptions } from './server-process.ts'
 
-/** Of the bus between the nodes, above each node's own port. */
+/** The port of the bus between the nodes, above each node's own. */
 export const busPortAbove = 10_000
 const highestPort = 65_535
 const nodeTimeoutMs = 2000

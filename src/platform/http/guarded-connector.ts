@@ -59,7 +59,7 @@ function connectorTo(
 
   const checkedAddresses = async (hostname: string) => {
     const addresses = await resolve(hostname)
-    // With an empty list, Node.js would throw where it can't be caught.
+    // Node.js would throw on an empty list, where it can't be caught.
     if (addresses.length === 0) throw refusal('ENOTFOUND')
     // A name with both public and private addresses is refused: it is a mistake or an attack.
     const code = refusalOf(addresses.map(({ address }) => address))

@@ -49,7 +49,7 @@ export function oneByOne(answer: RequestListener): RequestListener {
     const line = lines.get(socket) ?? { isBusy: false, bytesRead: 0, waiting: undefined, isFlooded: false }
     if (line.isFlooded) return
     const { bytesRead } = socket
-    // With bodies, Node.js lets a request be answered before it parses the next one of the same read: a hundred would be at once.
+    // Requests with bodies: Node.js lets one be answered before it parses the next one of the same read: a hundred would be at once.
     const isReadAhead = line.isBusy || line.bytesRead === bytesRead
     line.bytesRead = bytesRead
     if (!isReadAhead) {

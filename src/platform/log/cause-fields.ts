@@ -5,7 +5,7 @@ import { DeadlinePassed } from '../deadline.ts'
 /** The fields by which log lines name a cause: `check` says what to do. */
 export const causeFields = ({ cause, advice }: StoreCause) => ({ cause, check: advice })
 
-/** Those of an error that may come from PostgreSQL; none if it is no fault of the store. */
+/** Fields of an error that may come from PostgreSQL; none if it is no fault of the store. */
 export function databaseCauseFields(error: unknown): { cause?: string; check?: string } {
   if (error instanceof DeadlinePassed) return { cause: 'timeout' }
   const cause = databaseCause(error)

@@ -30,7 +30,7 @@ type Recovery = (loss: { dropped: number; reason: string }) => string
 export class LogOutput {
   readonly #fd: number
   readonly #recovery: Recovery
-  /** Of this tick. */
+  /** Lines of this tick. */
   #lines = ''
   /** What the output has not taken yet. */
   #rest = Buffer.alloc(0)

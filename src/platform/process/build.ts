@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 /** Which build of the service this is, and what it runs on. */
 export interface Build {
   version: string
-  /** Of the sources; `unknown` unless `npm run build` knew it. */
+  /** The commit of the sources; `unknown` unless `npm run build` knew it. */
   commit: string
   /** The version of Node.js. */
   node: string

@@ -25,7 +25,7 @@ export class RedisGivenUp extends Error {
   }
 }
 
-/** Of which shard the breaker is. */
+/** The shard of the breaker. */
 interface OfShard {
   name: string
   log: Logger

@@ -3,7 +3,7 @@ import type { RedisAddress } from './address.ts'
 import { connectorToSlot } from './cluster-connector.ts'
 import { slotOfKey } from './key-slot.ts'
 
-/** With `replyMapping` in the options, the client's replies would have another type. */
+/** The options have no `replyMapping`: the client's replies would have another type. */
 export type ClientOptions = Omit<RedisOptions, 'replyMapping'>
 
 const sentinelAnswersWithinMs = 1000

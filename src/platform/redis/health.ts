@@ -6,7 +6,7 @@ import type { RedisShard } from './shard.ts'
 
 const answerWithinMs = 1000
 
-/** Of a connection that is away: why, by the last error of it. */
+/** Why a connection is away, by its last error. */
 const known = new WeakMap<Redis, StoreCause>()
 
 /** The connection failed, or Redis refused something: why. */

@@ -16,10 +16,10 @@ export interface RedisShard {
   log: Logger
 }
 
-/** Of what there is once a shard: that of the send's shard. */
+/** Picks that of the send's shard, from what there is once a shard. */
 export const ofSend = <Part>(parts: readonly Part[], requestId: string): Part =>
   parts[shardOfSend(requestId, parts.length)] as Part
 
-/** Of what there is once a shard: that of the shard where the key is counted. */
+/** Picks that of the shard where the key is counted, from what there is once a shard. */
 export const ofKey = <Part>(parts: readonly Part[], key: string): Part =>
   parts[shardOfKey(key, parts.length)] as Part

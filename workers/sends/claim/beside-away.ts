@@ -12,7 +12,7 @@ const watchedChannels = 10_000
 /** After this long a search begins again with the first due send: one that it passed may be able to go now. */
 export const searchAgainAfterMs = 10_000
 
-/** With one due send of each shard that is away, if the channel has any. */
+/** Adds one due send of each shard that is away, if the channel has any. */
 interface GrantedBesideAway extends GrantedPermits {
   unreachable: string[]
 }
@@ -31,7 +31,7 @@ export function besideAway(
   times: GrantTimes,
   againAfterMs = searchAgainAfterMs,
 ) {
-  /** Of each channel, the last send of the page before. */
+  /** The last send of the page before, of each channel. */
   const searchedUntil = new LRUCache<string, DueSend>({ max: watchedChannels, ttl: againAfterMs })
 
   return async (channelIds: readonly string[]): Promise<GrantedBesideAway[]> => {

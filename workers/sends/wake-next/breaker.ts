@@ -73,7 +73,7 @@ export function channelBreakers(
     const reason = `${ownReasons.providerAway}; its last answer: ${answer ?? 'none'}`
     for (;;) {
       const failed = await fail({ channelId, longerThanSeconds, reason, limit: pageSize, fallsBackFrom })
-      // Those behind them wait for permits, as all sends of the channel do.
+      // Sends behind them wait for permits, as all sends of the channel do.
       for (const { requestId, fallback } of failed) noteFailure(runtime, { requestId, reason, fallback })
       await wake(wakeUpsOf(failed))
       if (failed.length < pageSize) return
