@@ -51,7 +51,7 @@ export async function audited<Result>(
 
 interface Paged<Result> {
   change: () => Promise<Result>
-  /** What came of it, for the details: numbers alone, which change nothing of what the row says (migration 0033). */
+  /** Its result, for the details: numbers alone, which change nothing of what the row says (migration 0033). */
   resultOf: (result: Result) => Record<string, number>
   /** Runs the statements of the audit, within what its process has for one. */
   runPage?: RunPage
@@ -59,7 +59,7 @@ interface Paged<Result> {
 
 /**
  * Makes a change of several transactions. It is recorded before the first one, so that one that is interrupted is in the audit too.
- * What came of it is added in the end.
+ * Its result is added in the end.
  */
 export async function auditedInPages<Result>(
   db: Database,

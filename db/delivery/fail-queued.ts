@@ -7,7 +7,7 @@ import type { FallbackResult } from './fall-back.ts'
 export interface FailedSend {
   requestId: string
   reason: string
-  /** What became of it, if its channel has a fallback. */
+  /** Its result, if its channel has a fallback. */
   fallback?: FallbackResult | undefined
 }
 

@@ -26,7 +26,7 @@ export interface Ended {
   provider: ProviderName
 }
 
-/** What became of a send that has ended on a channel with a fallback. */
+/** The result of a send that has ended on a channel with a fallback. */
 export type FallbackResult = { requestId: string; from: ProviderName; to: ProviderName; reason: string } & (
   | { result: UnusedResult }
   | { result: 'fell_back'; fromChannelId: string; toChannelId: string; wakeUp: WakeUp }

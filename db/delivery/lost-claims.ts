@@ -78,7 +78,7 @@ interface GivenUpRow {
   receipts: AppliedReceipts
   /** The endpoints that get a callback about its end, and may be called now. */
   endpointsToWake: string[] | null
-  /** What became of it, if a receipt reported it as undelivered, and its channel has a fallback. */
+  /** Its result, if a receipt reported it as undelivered, and its channel has a fallback. */
   fallback?: FallbackResult | undefined
 }
 

@@ -49,7 +49,7 @@ export interface RecordedRow {
   receipts?: AppliedReceipts | null
   /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: string[] | null
-  /** What became of it, if it ended and its channel has a fallback. */
+  /** Its result, if it ended and its channel has a fallback. */
   fallback?: FallbackResult | undefined
 }
 

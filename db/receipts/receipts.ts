@@ -42,7 +42,7 @@ export interface ReceiptRow {
 }
 
 /**
- * What became of a receipt. `applied`: it changed the send's status or delivery. `told`: it is only in the timeline. `early`: it is
+ * The result of a receipt. `applied`: it changed the send's status or delivery. `told`: it is only in the timeline. `early`: it is
  * kept until the outcome of the call is recorded. `unexpected`: the send was not attempted. `unknown`: there is no such send.
  */
 export type ReceiptResult = 'applied' | 'told' | 'duplicate' | 'early' | 'unknown' | 'unexpected' | 'over_cap'
@@ -61,7 +61,7 @@ export interface RecordedReceipt {
   nextInLane: WakeUp | null
   /** The endpoints that get callbacks for changes by any of the receipts, and may be called now; in the row of the first one found. */
   endpointsToWake: string[] | null
-  /** What became of the send, if it is undelivered since this receipt and its channel has a fallback. */
+  /** The result of the send, if it is undelivered since this receipt and its channel has a fallback. */
   fallback?: FallbackResult | undefined
 }
 

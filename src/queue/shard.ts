@@ -84,7 +84,7 @@ const reachable = ['ready', 'wait']
 export const isAway = ({ redis, throughBreaker }: Shard): boolean =>
   !reachable.includes(redis.status) || throughBreaker.isOpen()
 
-/** What became of wake-ups on several shards, of which one may be away. */
+/** The result of wake-ups on several shards, of which one may be away. */
 export interface Restored {
   /** How many wake-ups were added or promoted. */
   restored: number

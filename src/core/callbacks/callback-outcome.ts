@@ -1,7 +1,7 @@
 import { dayMs } from '../durations.ts'
 import { retryDelayMs } from '../sends/outcome.ts'
 
-/** What came of one call of an endpoint. Of its answer, nothing else is kept. */
+/** The result of one call of an endpoint. Of its answer, nothing else is kept. */
 export interface CallbackAnswer {
   /** The HTTP status; null without an answer. */
   status: number | null
