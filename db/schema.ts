@@ -485,7 +485,9 @@ export const suppressions = pgTable(
     ),
     index('suppressions_of_account').on(table.accountId, table.id),
     index('suppressions_erased').on(table.erasedAt).where(sql`erased_at is not null`),
-    index('suppressions_refused').on(table.createdAt).where(sql.raw(isRefusal('cause'))),
+    index('suppressions_refused')
+      .on(table.createdAt)
+      .where(sql.raw(isRefusal('cause'))),
     ...suppressionRowChecks,
   ],
 )

@@ -5,7 +5,7 @@
 -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel; $5: the id of a new entry; $6: the kind
 -- of the contact; $7: why.
 with
--- The entry that is there.
+-- The existing entry.
 same as (
   select e.* from suppressions e
   where e.account_id = $1::uuid
@@ -533,7 +533,7 @@ from (
       and n.hour in (select date_trunc('hour', now(), 'UTC') - ago * interval '1 hour'
                      from generate_series(0, 24) ago)) n
 where r.refused >= 2 and n.ended >= 100
-  and r.refused > n.ended * case r.cause when 'bounce' then 0.05 else 0.001 end
+  and r.refused > n.ended * case r.cause when 'bounce' then 0.05 when 'complaint' then 0.001 end
 group by 1, 2;
 
 -- check_account: Lets a worker compare all waiting sends of an account with its entries.
@@ -551,7 +551,7 @@ locked as materialized (
   select e.*, a."claimId", a."limit", a."except"
   from (select * from asked order by "endpointId") a cross join lateral (
     select * from endpoints e where e.id = a."endpointId" for no key update) e),
--- Those that nobody else is calling, and that may be called.
+-- Endpoints that nobody else is calling, and that may be called.
 taken as materialized (
   select e.* from locked e
   where (e.claim_id is null or e.claim_id = e."claimId")
@@ -628,7 +628,7 @@ candidates as materialized (
          or (s.status = 'sending' and s.claim_id = $3))
   order by s.request_id
   for no key update skip locked),
--- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
+-- Sends that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
 claimable as materialized (
   select s.request_id, s.account_id, s.contact_type, person.value as contact_value,
          case when cardinality(open.ids) = 1 then open.ids[1] end as open_id,
@@ -637,7 +637,7 @@ claimable as materialized (
   from candidates s join channels on channels.id = s.channel_id
   cross join lateral (
     select lower(s.contact_value collate "C") collate "default" as value) person
-  -- With several open ones, the send stays without, and closes all but the newest when it enters.
+  -- A send with several open ones stays without, and closes all but the newest when it enters.
   cross join lateral (
     select array_agg(id order by id desc) as ids from (
       select c.id from conversations c
@@ -933,7 +933,7 @@ delete from person_sessions where token_hash = $1;
 -- end_suppression_checks: Removes checks, or puts them off.
 -- $1: the checks; $2: whether some of their sends are being sent; $3: whether there may be more.
 with
--- Those that are repeated.
+-- Checks that are repeated.
 repeated as (
   update suppression_checks
   set due_at = case when $3 then due_at
@@ -984,13 +984,13 @@ to_close as materialized (
   from entering e join conversations c on c.id = any(e.ids_to_close) and c.closed_at is null
   order by e.account_id, e.contact_type, e.contact_value, c.id
   for no key update of c),
--- Those that are closed here, and by which send.
+-- Conversations that are closed here, and by which send.
 closed as (
   update conversations c set closed_at = now(), closed_by = t.request_id
   from to_close t
   where c.id = t.id
   returning c.id, t.request_id),
--- Those that sends asked for, one for each.
+-- Conversations that sends asked for, one for each.
 asked_for as (
   select distinct on (request_id) closed.id, request_id
   from closed join entering e using (request_id)
@@ -1057,7 +1057,7 @@ theirs as materialized (
   where e.account_id = $1::uuid and e.erased_at is null
     and coalesce(e.contact_key,
         lower(e.contact_value collate "C") collate "default") = lower($2::text collate "C") collate "default"),
--- Those of one that was erased before, and added again since.
+-- Entries of one that was erased before, and added again since.
 repeated as materialized (
   select theirs.*, before.id as before_id
   from theirs join suppressions before
@@ -1412,7 +1412,7 @@ from (
 group by state, reason, code having sum(sends) > 0
 order by sum(sends) desc, state, reason, code limit $4;
 
--- fall_back: Lets sends that have just ended go on by other channels.
+-- fall_back: Moves sends that have just ended to their fallback channels.
 -- $1: the sends, each with its new channel, its message there, why it ended, and its provider's code.
 with
 -- What was decided about each.
@@ -1502,7 +1502,7 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- Those to contacts that are suppressed there are failed, also if they would wait.
+-- Sends to contacts that are suppressed there are failed, also if they would wait.
 checked as (
   insert into suppression_checks (account_id, contact_value)
   select distinct c.account_id, c.contact_value
@@ -1589,7 +1589,7 @@ where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text
 -- find_dead_workers: Lists the workers whose lease has run out.
 select name from workers where alive_until < clock_timestamp();
 
--- find_fallbacks: Reads sends that have just ended on channels with a fallback, and what decides whether they go on by it.
+-- find_fallbacks: Reads sends that have just ended on channels with a fallback, and what decides whether they move to it.
 -- $1: the sends; $2: the key of the hashes of erased contacts.
 with
 -- The channel that has each now, and the fallback of that.
@@ -1830,7 +1830,7 @@ followed as (
               and bool_or(is_recorded and (was_sent or kind = any(sent_by)))
                     over (partition by request_id order by ord) as is_sent
   from chosen),
--- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
+-- Adds the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
 ranked as (
   select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
                  then rank end as counted_rank
@@ -1841,7 +1841,7 @@ judged as (
          coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
   from ranked
   window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
--- With what all of a send's receipts change together.
+-- Adds what all of a send's receipts change together.
 effects as materialized (
   select *, bool_or(confirms) over every as confirmed,
          array_agg(key) filter (where is_recorded) over every as new_keys,
@@ -1852,7 +1852,7 @@ effects as materialized (
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
--- The same, once for each send.
+-- Changes, once for each send.
 changes as materialized (
   select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
          new_ids[1] as new_id
@@ -2253,7 +2253,7 @@ used as materialized (
     select channel_id, count(*) as sends from sends
     where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
     group by channel_id) by_channel),
--- Those that don't wait for a time of their own.
+-- Sends that don't wait for a time of their own.
 sent_now as (
   select * from admitted where not "isLater"),
 -- The lane of each, and whether it is beyond its channel's quota.
@@ -2301,7 +2301,7 @@ counted_accepts as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
   select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
   from recorded group by 1, 2, 3),
--- Those that do.
+-- Sends that do.
 scheduled as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
@@ -2349,7 +2349,7 @@ keyed as (
         created_at = excluded.created_at
     where kept.created_at < clock_timestamp() - interval '24 hours'
   returning request_id),
--- Those without a key, and those that got theirs.
+-- Sends without a key, and those that got theirs.
 admitted as (
   select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
 -- The lane of each, and whether it is beyond its channel's quota.
@@ -2484,7 +2484,7 @@ keyed as (
         created_at = excluded.created_at
     where kept.created_at < clock_timestamp() - interval '24 hours'
   returning request_id),
--- Those without a key, and those that got theirs.
+-- Sends without a key, and those that got theirs.
 admitted as (
   select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
 -- The lane of each, and whether it is beyond its channel's quota.
@@ -2627,7 +2627,7 @@ from unnest($1::uuid[]) c (id) cross join lateral (
       order by e.at desc limit 1) e
   order by at desc limit 1) last;
 
--- list_channels: Lists a page of all channels, those first whose sends don’t go, for operators.
+-- list_channels: Lists a page of all channels, those with waiting sends first, for operators.
 -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id.
 -- After the place of $5: the rank, $6: the name, $7: the id; $8: how many.
 select page.rank, c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
@@ -2959,7 +2959,7 @@ select id, name from channels where id = any((select $1::uuid[])::uuid[])
 union all
 select id, name from flows where id = any((select $1::uuid[])::uuid[])
 union all
--- Of a URL only the host: its path and query may hold secrets.
+-- Only the host of a URL: its path and query may hold secrets.
 select id, substring(url from '^[a-z]+://(?:[^/?#@]*@)?([^/?#]+)')
 from endpoints where id = any((select $1::uuid[])::uuid[])
 union all
@@ -3043,6 +3043,26 @@ set failing_since = judged.failing_since, failed_at = clock_timestamp(), disable
     disabled_at = case when judged.reason is not null then clock_timestamp() end
 from judged where e.id = judged.id
 returning e.disabled_reason as "disabledReason";
+
+-- note_fallback_unused: Adds to the reasons of sends that have just ended why their fallback was not used.
+-- $1: the sends and their reasons.
+with
+-- The given reasons.
+unused as materialized (
+  select * from json_to_recordset($1) as ("requestId" uuid, reason text)),
+-- The reasons of sends that failed.
+failed as (
+  update sends s set failure = unused.reason
+  from unused
+  where s.request_id = unused."requestId" and s.request_id = any(array(select "requestId" from unused))
+    and s.status = 'failed')
+-- The reasons of sends that are reported as undelivered.
+update send_events e set fields = (e.fields::jsonb || jsonb_build_object('reason', unused.reason))::json
+from unused join sends s on s.request_id = unused."requestId"
+where s.request_id = any(array(select "requestId" from unused)) and s.delivery = 'undelivered'
+  and e.id = (select id from send_events last
+              where last.request_id = s.request_id and last.event = 'undelivered'
+              order by last.at desc limit 1);
 
 -- note_receipts: Notes when channels last got a receipt.
 with given as materialized (
@@ -3201,7 +3221,7 @@ candidates as materialized (
          or (s.status = 'sending' and s.claim_id = $3))
   order by s.request_id
   for no key update ),
--- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
+-- Sends that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
 claimable as materialized (
   select s.request_id, s.account_id, s.contact_type, person.value as contact_value,
          case when cardinality(open.ids) = 1 then open.ids[1] end as open_id,
@@ -3210,7 +3230,7 @@ claimable as materialized (
   from candidates s join channels on channels.id = s.channel_id
   cross join lateral (
     select lower(s.contact_value collate "C") collate "default" as value) person
-  -- With several open ones, the send stays without, and closes all but the newest when it enters.
+  -- A send with several open ones stays without, and closes all but the newest when it enters.
   cross join lateral (
     select array_agg(id order by id desc) as ids from (
       select c.id from conversations c
@@ -3596,7 +3616,7 @@ followed as (
               and bool_or(is_recorded and (was_sent or kind = any(sent_by)))
                     over (partition by request_id order by ord) as is_sent
   from chosen),
--- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
+-- Adds the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
 ranked as (
   select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
                  then rank end as counted_rank
@@ -3607,7 +3627,7 @@ judged as (
          coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
   from ranked
   window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
--- With what all of a send's receipts change together.
+-- Adds what all of a send's receipts change together.
 effects as materialized (
   select *, bool_or(confirms) over every as confirmed,
          array_agg(key) filter (where is_recorded) over every as new_keys,
@@ -3618,7 +3638,7 @@ effects as materialized (
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
--- The same, once for each send.
+-- Changes, once for each send.
 changes as materialized (
   select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
          new_ids[1] as new_id
@@ -3824,7 +3844,7 @@ received as materialized (
            || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
          s.status = 'sending' and not s.is_former as is_pending,
          s.status = 'sent' and not s.is_former as was_sent,
-         -- Of a send that waits for a call after a replay or a fallback, only an arrival ends the wait.
+         -- Only an arrival ends the wait of a send for a call after a replay or a fallback.
          case when s.status = 'queued' and s.attempt > 0
                    and (s.is_former or s.attempt <= s.attempts_before_replay) then '{delivered,read}'::text[]
               when s.is_former then '{}'::text[]
@@ -3868,7 +3888,7 @@ followed as (
               and bool_or(is_recorded and (was_sent or kind = any(sent_by)))
                     over (partition by request_id order by ord) as is_sent
   from chosen),
--- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
+-- Adds the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
 ranked as (
   select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
                  then rank end as counted_rank
@@ -3879,7 +3899,7 @@ judged as (
          coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
   from ranked
   window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
--- With what all of a send's receipts change together.
+-- Adds what all of a send's receipts change together.
 effects as materialized (
   select *, bool_or(confirms) over every as confirmed,
          array_agg(key) filter (where is_recorded) over every as new_keys,
@@ -3890,7 +3910,7 @@ effects as materialized (
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
--- The same, once for each send.
+-- Changes, once for each send.
 changes as materialized (
   select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
          new_ids[1] as new_id
@@ -3908,7 +3928,7 @@ receipt_events as (
   ) as e (at, event, fields)
   where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
--- Those of sends whose outcome isn't recorded yet.
+-- Receipts of sends whose outcome isn't recorded yet.
 kept as (
   update sends s set pending_receipts = coalesce(s.pending_receipts, '[]') || early.receipts
   from (select request_id,
@@ -4095,10 +4115,10 @@ recorded as (
   returning c.endpoint_id as "endpointId", c.request_id as "requestId", c.sequence, c.next_try_at as "nextTryAt",
             extract(epoch from g.ended_at - c.created_at)::float8 as "lagSeconds",
             g.result = 'failed' or c.tried > g.tried + 1 as "movesOthers"),
--- Those that failed, or were delivered although a failure was recorded meanwhile.
+-- Callbacks that failed, or were delivered although a failure was recorded meanwhile.
 moving as materialized (
   select * from recorded where "movesOthers"),
--- The later ones of their sends are due with them. Otherwise claims would read them in vain, and they would seem late.
+-- The later ones of their sends are due with them. Otherwise claims would read them early, and they would seem late.
 behind as (
   update callbacks c
   set next_try_at = m."nextTryAt"
@@ -4291,7 +4311,7 @@ with
 asked as (
   select * from suppressions
   where id = $2 and account_id = coalesce($1, account_id)),
--- With those in other spellings.
+-- Entries in other spellings, too.
 removed as (
   delete from suppressions e using asked
   where e.account_id = asked.account_id
@@ -4318,7 +4338,7 @@ chosen as materialized (
           or exists (select from media m where m.request_id = s.request_id))
      and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
   for no key update of s),
--- Those to suppressed contacts are failed, also if they would wait.
+-- Sends to suppressed contacts are failed, also if they would wait.
 checked as (
   insert into suppression_checks (account_id, contact_value)
   select distinct c.account_id, c.contact_value
@@ -4592,7 +4612,7 @@ chosen as materialized (
            when ((s.attempt_record is null and s.failure = 'expired') or
               coalesce(s.expires_at <= clock_timestamp(), false)) and not $12 then 'expired' end is null
   order by s.seq limit $17 for no key update of s skip locked),
--- Those to suppressed contacts are failed, also if they would wait.
+-- Sends to suppressed contacts are failed, also if they would wait.
 checked as (
   insert into suppression_checks (account_id, contact_value)
   select distinct c.account_id, c.contact_value
@@ -4738,7 +4758,7 @@ page as materialized (
   from callbacks c
   where c.endpoint_id = $1 and (c.request_id, c.sequence) > ($4::uuid, $5::int)
   order by c.request_id, c.sequence limit $6),
--- Those that are sent once more.
+-- Callbacks that are sent once more.
 resent as (
   update callbacks c
   set finished_at = null, given_up = false, next_try_at = clock_timestamp(), tried_before_resend = c.tried
@@ -4830,10 +4850,10 @@ keyed as (
         created_at = excluded.created_at
     where kept.created_at < clock_timestamp() - interval '24 hours'
   returning request_id),
--- Those without a key, and those that got theirs.
+-- Sends without a key, and those that got theirs.
 admitted as (
   select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
--- Those to suppressed contacts fail before their time.
+-- Sends to suppressed contacts fail before their time.
 checked as (
   insert into suppression_checks (account_id, contact_value)
   select distinct c.account_id, c.contact_value
@@ -4890,10 +4910,10 @@ keyed as (
         created_at = excluded.created_at
     where kept.created_at < clock_timestamp() - interval '24 hours'
   returning request_id),
--- Those without a key, and those that got theirs.
+-- Sends without a key, and those that got theirs.
 admitted as (
   select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
--- Those to suppressed contacts fail before their time.
+-- Sends to suppressed contacts fail before their time.
 checked as (
   insert into suppression_checks (account_id, contact_value)
   select distinct c.account_id, c.contact_value
@@ -5064,26 +5084,6 @@ select status, failure as reason, case when written.endpoint_ids is not null the
     (select array_agg(e.id) from endpoints e
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written;
-
--- stay_ended: Adds to the reasons of sends that have just ended why their fallback did not send them.
--- $1: the sends and their reasons.
-with
--- The given reasons.
-staying as materialized (
-  select * from json_to_recordset($1) as ("requestId" uuid, reason text)),
--- Of those that failed.
-failed as (
-  update sends s set failure = staying.reason
-  from staying
-  where s.request_id = staying."requestId" and s.request_id = any(array(select "requestId" from staying))
-    and s.status = 'failed')
--- Of those that are reported as undelivered.
-update send_events e set fields = (e.fields::jsonb || jsonb_build_object('reason', staying.reason))::json
-from staying join sends s on s.request_id = staying."requestId"
-where s.request_id = any(array(select "requestId" from staying)) and s.delivery = 'undelivered'
-  and e.id = (select id from send_events last
-              where last.request_id = s.request_id and last.event = 'undelivered'
-              order by last.at desc limit 1);
 
 -- stopped_channels: Lists the channels that are held, or whose calls fail, those of the longest time first.
 select c.id as "channelId", c.name, a.name as "accountName", c.provider, c.held_at is not null as "isHeld",
@@ -5487,7 +5487,7 @@ page as materialized (
   where s.channel_id = $1 and s.failure is not null
     and s.seq > $15::bigint and s.seq <= $16::bigint
   order by s.seq limit 2000),
--- Those that would be replayed.
+-- Sends that would be replayed.
 replayed as (
   select seq from page where is_in_set and skipped_as is null order by seq limit $17)
 -- If the limit is reached, sends after the last replayed one aren't counted.

@@ -66,7 +66,7 @@ const recordStatement = prepared<RecordedTry>(
     -- Callbacks that failed, or were delivered although a failure was recorded meanwhile.
     moving as materialized (
       select * from recorded where "movesOthers"),
-    -- The later ones of their sends are due with them. Otherwise claims would read them without need, and they would seem late.
+    -- The later ones of their sends are due with them. Otherwise claims would read them early, and they would seem late.
     behind as (
       update callbacks c
       set next_try_at = m."nextTryAt"

@@ -297,6 +297,9 @@ const unusedStatement = prepared(
                   order by last.at desc limit 1)`,
 )
 
-export async function noteFallbackUnused(transaction: Transaction, sends: readonly UnusedFallback[]): Promise<void> {
+export async function noteFallbackUnused(
+  transaction: Transaction,
+  sends: readonly UnusedFallback[],
+): Promise<void> {
   await unusedStatement(transaction, [JSON.stringify(sends)])
 }

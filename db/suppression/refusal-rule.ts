@@ -5,6 +5,7 @@ export const isRefusal = (cause: string) =>
   `${cause} in (${acceptableShares.map((one) => `'${one.cause}'`).join(', ')})`
 
 /** SQL of the share of such a cause beyond which vendors act on senders. */
-export const acceptableShareOf = (cause: string) => `case ${cause} ${acceptableShares
-  .map((one) => `when '${one.cause}' then ${one.acceptableShare}`)
-  .join(' ')} end`
+export const acceptableShareOf = (cause: string) =>
+  `case ${cause} ${acceptableShares
+    .map((one) => `when '${one.cause}' then ${one.acceptableShare}`)
+    .join(' ')} end`

@@ -48,7 +48,10 @@ const emptyMessages: Record<MessageType, SQL> = {
 }
 const emptyMessage = sql`
   case s.message_type
-    ${sql.join(messageTypes.map((type) => sql`when ${sql.raw(`'${type}'`)} then ${emptyMessages[type]}`), sql` `)} end`
+    ${sql.join(
+      messageTypes.map((type) => sql`when ${sql.raw(`'${type}'`)} then ${emptyMessages[type]}`),
+      sql` `,
+    )} end`
 
 /** An account's contact. */
 interface ContactOf {

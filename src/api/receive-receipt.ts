@@ -5,9 +5,9 @@ import type { ClientTimeouts } from './http/client-timeouts.ts'
 import { createAddressChannels } from './receipts/address-channels.ts'
 import { answerChallenge, answerReceived } from './receipts/answer.ts'
 import { createCheckProof } from './receipts/check-proof.ts'
-import { createOpenChannel, createFindReceivingChannel } from './receipts/find-channel.ts'
+import { createFindReceivingChannel, createOpenChannel } from './receipts/find-channel.ts'
 import { readReceipts } from './receipts/read-receipts.ts'
-import { refuseUnfitBody, createReadRequest } from './receipts/read-request.ts'
+import { createReadRequest, refuseUnfitBody } from './receipts/read-request.ts'
 import { createRecord } from './receipts/record.ts'
 
 /**

@@ -11,7 +11,13 @@ export type EndpointWaker = (endpointIds: readonly string[]) => void
  * Wakes each endpoint at most once while a batch is under way, however many callbacks it has got. Failures are only logged, because
  * the reconciler adds missing wake-ups; nothing waits for it, because Redis may be down.
  */
-export function createWakeEndpoints({ log, shards }: { log: Logger; shards: readonly Shard[] }): EndpointWaker {
+export function createWakeEndpoints({
+  log,
+  shards,
+}: {
+  log: Logger
+  shards: readonly Shard[]
+}): EndpointWaker {
   const waiting = new Set<string>()
   const batch = new MicroBatch<string, void>({
     maxItems: maxPerBatch,

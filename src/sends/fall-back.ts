@@ -10,7 +10,12 @@ import {
   noteFallbackUnused,
   type UnusedFallback,
 } from '../../db/delivery/fall-back.ts'
-import { decideFallback, type FallbackDecision, hasUnusedFallback, reasonWithUnusedFallback } from '../core/sends/fallback.ts'
+import {
+  decideFallback,
+  type FallbackDecision,
+  hasUnusedFallback,
+  reasonWithUnusedFallback,
+} from '../core/sends/fallback.ts'
 import type { WakeUp } from '../core/sends/send-job.ts'
 import { suppressionKey as keyFrom } from '../core/suppression/suppression.ts'
 import { logEvent, logFault } from '../platform/log/logger.ts'

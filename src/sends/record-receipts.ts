@@ -20,7 +20,7 @@ import { createWakeEndpoints } from '../queue/wake-endpoints.ts'
 import { createTolerantWake } from '../queue/wake-sends.ts'
 import type { Needs } from '../runtime.ts'
 import { channelMoments } from './channel-moments.ts'
-import { type FallbackSettings, createFallback, noteFallback, wakeUpsOf } from './fall-back.ts'
+import { createFallback, type FallbackSettings, noteFallback, wakeUpsOf } from './fall-back.ts'
 import { noteEnd } from './send-end.ts'
 
 /** Together so few that a statement takes a fraction of a request's deadline. A larger request has a statement of its own. */

@@ -97,7 +97,7 @@ async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => un
   stops.push(() => db.$client.end())
   const seed = options.former === undefined ? seedDemoAccount : await formerSeed(options.former)
   const { accountId, apiKey } = await seed(environment)
-  const onLine = options.logFile === undefined ? undefined : lineWriter(options.logFile)
+  const onLine = options.logFile === undefined ? undefined : createWriteLine(options.logFile)
   const fleet = await startFleet({
     environment: { ...environment, ...clocks.environment },
     reaper,
@@ -162,7 +162,7 @@ async function stopServers(servers: BreakableServers): Promise<void> {
   await servers.stop()
 }
 
-function lineWriter(file: string): (line: string) => void {
+function createWriteLine(file: string): (line: string) => void {
   const stream = createWriteStream(file)
   return (line) => stream.write(`${line}\n`)
 }

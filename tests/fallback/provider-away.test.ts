@@ -28,7 +28,11 @@ test('sends that waited too long for a provider that is away go on by the fallba
     reason: "the channel's provider kept failing; its last answer: 503",
     limit: 100,
   }
-  const failed = await failWaiting(db, { ...which, fallsBackFrom: 'sandbox' }, createFallback(service.runtime))
+  const failed = await failWaiting(
+    db,
+    { ...which, fallsBackFrom: 'sandbox' },
+    createFallback(service.runtime),
+  )
   expect(failed).toHaveLength(20)
   const { rows } = await db.execute<{
     request_id: string

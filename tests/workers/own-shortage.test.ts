@@ -51,7 +51,10 @@ test('a call of an endpoint that could not begin says nothing about the endpoint
     sealedSecret: sealConfig({ secret: webhookSecret }, endpointId, CREDENTIALS_KEY),
     sealedFormerSecret: null,
   }
-  const called = createCallEndpoint(service.runtime, http)(claimed as never, { type: 'message.sent' } as never)
+  const called = createCallEndpoint(service.runtime, http)(
+    claimed as never,
+    { type: 'message.sent' } as never,
+  )
   await expect(called).rejects.toThrow(ShortageError)
   await http.close()
 })

@@ -7,7 +7,7 @@ import { replaySend } from '../../db/sends/replays.ts'
 import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { addSuppression, listSuppressions, removeSuppression } from '../../db/suppression/entries.ts'
 import type { ReceiptKind } from '../../src/core/receipts/receipt.ts'
-import { type SuppressingSign, causes } from '../../src/core/suppression/suppression.ts'
+import { causes, type SuppressingSign } from '../../src/core/suppression/suppression.ts'
 import {
   attemptedSend,
   beginAttempt,

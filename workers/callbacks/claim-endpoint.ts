@@ -15,7 +15,11 @@ const maxClaimsPerFlush = 100
 type EndedClaim = Pick<ClaimRequest, 'endpointId' | 'claimId'>
 
 /** Claims and releases endpoints, many of them in one statement. */
-export function createEndpointClaims({ db, log }: Needs<'db' | 'log'>, worker: string, sendsFirst: SendsFirst) {
+export function createEndpointClaims(
+  { db, log }: Needs<'db' | 'log'>,
+  worker: string,
+  sendsFirst: SendsFirst,
+) {
   const takes = new MicroBatch<ClaimRequest, ClaimedEndpoint | undefined>({
     maxItems: maxClaimsPerFlush,
     gatherMs: () => sendsFirst.gatherMs(),

@@ -1,5 +1,10 @@
 import { contentTypeAs } from '../../src/core/messages/media-content.ts'
-import { byType, type MediaDescription, type Message, type TemplateMessage } from '../../src/core/messages/message.ts'
+import {
+  byType,
+  type MediaDescription,
+  type Message,
+  type TemplateMessage,
+} from '../../src/core/messages/message.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { filledTemplate } from '../../src/core/providers/whatsapp-cloud-template.ts'
 import type { AttemptOutcome, Outcome } from '../../src/core/sends/outcome.ts'

@@ -12,7 +12,12 @@ import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { channelMoments } from '../../src/sends/channel-moments.ts'
-import { type FallbackSettings, createFallback, noteFailure, noteFallback } from '../../src/sends/fall-back.ts'
+import {
+  createFallback,
+  type FallbackSettings,
+  noteFailure,
+  noteFallback,
+} from '../../src/sends/fall-back.ts'
 import { noteEffect } from '../../src/sends/record-receipts.ts'
 import { noteEnd, noteRetry } from '../../src/sends/send-end.ts'
 import { type RetrySettings, retryDelays } from '../providers/retry-delays.ts'

@@ -1,6 +1,6 @@
 import type { RecordedSend } from '../../db/admission/accepts.ts'
 import { moveDueSends, nextDueInMs } from '../../db/admission/scheduled-sends.ts'
-import { createWakeLanes, createTolerantWake } from '../../src/queue/wake-sends.ts'
+import { createTolerantWake, createWakeLanes } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'

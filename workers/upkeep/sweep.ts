@@ -14,12 +14,12 @@ import { decideLoss } from '../../src/core/sends/outcome.ts'
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { suppressionKey as keyFrom } from '../../src/core/suppression/suppression.ts'
 import { logEvent } from '../../src/platform/log/logger.ts'
-import { type EndpointWaker, createWakeEndpoints } from '../../src/queue/wake-endpoints.ts'
-import { createWakeLanes, createTolerantWake } from '../../src/queue/wake-sends.ts'
+import { createWakeEndpoints, type EndpointWaker } from '../../src/queue/wake-endpoints.ts'
+import { createTolerantWake, createWakeLanes } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
 import {
-  type FallbackSettings,
   createFallback,
+  type FallbackSettings,
   noteFailure,
   noteFallback,
   wakeUpsOf,

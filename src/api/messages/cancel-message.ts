@@ -26,7 +26,11 @@ export function cancelMessage(
   { refuseDeclaredOversize, readBody }: BodySteps,
 ) {
   const { db } = runtime
-  const followEnd = createFollowEnd(runtime, createWakeEndpoints(runtime), createWakeLanes(runtime).wakeHeadOf)
+  const followEnd = createFollowEnd(
+    runtime,
+    createWakeEndpoints(runtime),
+    createWakeLanes(runtime).wakeHeadOf,
+  )
   const refuseContent = factory.createMiddleware(async (c, next) => {
     const { headers } = c.env.incoming
     const isEmpty = Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined

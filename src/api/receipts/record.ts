@@ -10,7 +10,9 @@ import type { OpenChannel } from './find-channel.ts'
 type Read = Omit<ReadReceipts, 'receipts'> & { receipts: readonly AddressedReceipt[] }
 
 /** Commits the receipts in PostgreSQL, and counts what else the request reported. */
-export function createRecord(runtime: Needs<'db' | 'clock' | 'log' | 'metrics' | 'shards', FallbackSettings>) {
+export function createRecord(
+  runtime: Needs<'db' | 'clock' | 'log' | 'metrics' | 'shards', FallbackSettings>,
+) {
   const record = createRecordReceipts(runtime)
   const { metrics } = runtime
   return async (

@@ -46,7 +46,10 @@ export type Recorded = { wakeUp: WakeUp } | { earlier: EarlierSend }
  *
  * @throws ApiError 503 if it was too late to commit it (docs/reference/errors.md).
  */
-export function createRecord(runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>, findEarlier: EarlierSendFinder) {
+export function createRecord(
+  runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>,
+  findEarlier: EarlierSendFinder,
+) {
   const { clock } = runtime
   const insert = createInsert(runtime)
   const record = async (

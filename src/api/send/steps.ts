@@ -4,20 +4,20 @@ import type { Message } from '../../core/messages/message.ts'
 import type { WakeUp } from '../../core/sends/send-job.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { ApiEnv, RequestState } from '../context.ts'
-import { type RepeatOptions, createAnswerRepeat } from './answer-repeat.ts'
+import { createAnswerRepeat, type RepeatOptions } from './answer-repeat.ts'
 import { createApplyTemplate } from './apply-template.ts'
 import { type CheckedRequest, createCheckAgainstChannel } from './check-against-channel.ts'
-import { type Schedule, createCheckSendAt } from './check-send-at.ts'
+import { createCheckSendAt, type Schedule } from './check-send-at.ts'
 import { createEnqueue } from './enqueue.ts'
 import {
+  createFindEarlier,
   type EarlierSend,
   type EarlierSendFinder,
-  createFindEarlier,
   type Idempotency,
 } from './find-earlier.ts'
 import { createFindOwnChannel } from './find-own-channel.ts'
-import { type RateLimiter, createRateLimit } from './rate-limit.ts'
-import { type CheckedSend, type Recorded, createRecord } from './record.ts'
+import { createRateLimit, type RateLimiter } from './rate-limit.ts'
+import { type CheckedSend, createRecord, type Recorded } from './record.ts'
 import { createRecordBatch, type RecordedBatch } from './record-batch.ts'
 
 type State<Part extends keyof RequestState> = Pick<RequestState, Part | 'deadline'>

@@ -5,11 +5,11 @@ import { contactInQuery } from '../requests/decoded-plus.ts'
 import { type Place, placesOf } from '../requests/list-place.ts'
 import {
   afterParameter,
+  createReadQuery,
   limitParameter,
   oneOf,
   parsedText,
   type QueryParameter,
-  createReadQuery,
 } from '../requests/query.ts'
 import { canBeRecordId } from '../requests/record-id.ts'
 

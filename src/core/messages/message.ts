@@ -1,3 +1,6 @@
+export const messageTypes = ['text', 'template', 'media'] as const
+export type MessageType = (typeof messageTypes)[number]
+
 export const mediaTypes = ['image', 'video', 'document', 'audio'] as const
 export type MediaType = (typeof mediaTypes)[number]
 
@@ -30,9 +33,6 @@ interface MessageContents {
   media: MediaDescription
 }
 
-export type MessageType = keyof MessageContents
-export const messageTypes = ['text', 'template', 'media'] as const satisfies MessageType[]
-
 export type Message = {
   [Type in MessageType]: { type: Type } & Pick<MessageContents, Type>
 }[MessageType]
@@ -40,10 +40,7 @@ export type Message = {
 type Cases = { [Type in MessageType]: (content: MessageContents[Type]) => unknown }
 
 /** Calls the function for the type of the message with its content: the compiler wants one for each type. */
-export function byType<Given extends Cases>(
-  message: Message,
-  cases: Given,
-): ReturnType<Given[MessageType]> {
+export function byType<Given extends Cases>(message: Message, cases: Given): ReturnType<Given[MessageType]> {
   const contents: Partial<MessageContents> = message
   return cases[message.type](contents[message.type] as never) as ReturnType<Given[MessageType]>
 }

@@ -5,7 +5,7 @@ import { type SendStatus, sendStatuses } from '../sends/timeline.ts'
 import { isStorable } from './characters.ts'
 import { contactInQuery, momentInQuery } from './decoded-plus.ts'
 import { latestMicros } from './list-place.ts'
-import { afterParameter, limitParameter, oneOf, parsedText, createReadQuery } from './query.ts'
+import { afterParameter, createReadQuery, limitParameter, oneOf, parsedText } from './query.ts'
 
 /** The place of a send in the order of accepts: after which a page begins. */
 export interface ListCursor {

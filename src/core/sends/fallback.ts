@@ -180,7 +180,11 @@ export const hasUnusedFallback = ({ reason }: Pick<Timeline, 'reason'>): boolean
   reason?.includes(notSentBy) ?? false
 
 /** The reason of a send, with why its fallback was not used. `(the last attempt)` stays at its end. */
-export function reasonWithUnusedFallback(reason: string, target: Pick<FallbackTarget, 'name'>, why: string): string {
+export function reasonWithUnusedFallback(
+  reason: string,
+  target: Pick<FallbackTarget, 'name'>,
+  why: string,
+): string {
   const isLast = reason.endsWith(lastAttempt)
   const itself = (isLast ? reason.slice(0, -lastAttempt.length) : reason).trimEnd()
   return [`${itself}${notSentBy}${target.name}: ${why}`, ...(isLast ? [lastAttempt] : [])].join(' ')

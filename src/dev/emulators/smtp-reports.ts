@@ -1,4 +1,4 @@
-import { type Report, createReports } from './reports.ts'
+import { createReports, type Report } from './reports.ts'
 
 /** A mail that was taken, of one recipient. */
 export interface TakenMail {

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { contactTypes } from '../../core/contacts/contact.ts'
 import { mediaTypes } from '../../core/messages/message.ts'
 import { type Emulator, keep, maxKept } from './emulator.ts'
-import { type Report, createReports } from './reports.ts'
+import { createReports, type Report } from './reports.ts'
 
 export interface WebhookCall {
   headers: IncomingHttpHeaders

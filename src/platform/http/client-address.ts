@@ -41,7 +41,10 @@ function withoutPort(hop: string): string {
 }
 
 /** Logs, once, that requests seem to come through a proxy although `TRUST_PROXY` is empty. */
-export function createWarnOfUnknownProxy({ settings, log }: Pick<Clients<TrustSettings>, 'settings' | 'log'>) {
+export function createWarnOfUnknownProxy({
+  settings,
+  log,
+}: Pick<Clients<TrustSettings>, 'settings' | 'log'>) {
   let isDone = settings.TRUST_PROXY.length > 0
   return ({ headers }: IncomingMessage): void => {
     if (isDone || forwardedFor(headers) === undefined) return

@@ -109,7 +109,15 @@ describe('docs/reference/admin.md', () => {
   const now = new Date(0)
   const facts = { now, channel: { name: 'SMS' }, timeline: { events: [] }, attempts: 'No attempt was made.' }
   /** Has what the words of any kind refer to. */
-  const sample = { at: now, since: now, until: now, note: null, fault: undefined, limits: { maxInFlight: 1 } }
+  const sample = {
+    at: now,
+    since: now,
+    until: now,
+    note: null,
+    fault: undefined,
+    cause: 'bounce',
+    limits: { maxInFlight: 1 },
+  }
   const reasons: { [kind: string]: string } = {
     provider_away: ownReasons.providerAway,
     crashed_workers: ownReasons.givenUp,

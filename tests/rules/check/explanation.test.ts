@@ -30,7 +30,8 @@ describe('docs/explanation/design.md', () => {
 })
 
 test('docs/explanation/wake-ups.md names each file that wakes sends or endpoints', () => {
-  const ways = /\b(?:addWakeUps|restore(?:Endpoints)?OnShards|(?:tolerant|lane|endpoint)Waker|wake)\(\w/
+  const ways =
+    /\b(?:addWakeUps|restore(?:Endpoints)?OnShards|create(?:TolerantWake|WakeLanes|WakeEndpoints)|wake)\(\w/
   /** By which the others do it. */
   const means = /^src\/queue\//
   const waking = ['src', 'workers']

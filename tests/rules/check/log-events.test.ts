@@ -24,7 +24,7 @@ const sources = [
 const ways = [
   /\blog(?:Event|Fault|Warning|WarningOnceAMinute)\(\s*[\w.]+,(?:\s*[\w.]+,)?\s*'([a-z_]+)'/g,
   /\b(?:info|warn|error|fatal)\(\{[^}]*\bevent: '([a-z_]+)'/g,
-  /\btolerantWaker\([\w, {}]+, '([a-z_]+)'/g,
+  /\bcreateTolerantWake\([\w, {}]+, '([a-z_]+)'/g,
   /\bstartPeriodicTask\([^)]*\bevent: '([a-z_]+)'/g,
 ]
 const byStatus = sendStatuses.filter((status) => status !== 'queued' && status !== 'sending')

@@ -106,7 +106,10 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
   return {
     channelId: mostly(fc.constant(channelId), stranger.channelId, channelId.toUpperCase(), 'none', ''),
     'contact.value': fc.oneof(
-      ...contactTypes.map((type) => ({ weight: 20, arbitrary: contacts[type] ?? fc.constant(contactKinds[type].example) })),
+      ...contactTypes.map((type) => ({
+        weight: 20,
+        arbitrary: contacts[type] ?? fc.constant(contactKinds[type].example),
+      })),
       fc.constantFrom('+49151', '0151123456789', `${valueMark}@localhost`, `${valueMark}@example.com`),
     ),
     flowId: flows,

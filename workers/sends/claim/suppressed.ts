@@ -2,7 +2,7 @@ import type { Refusal } from '../../../db/delivery/refusals.ts'
 import { failSuppressed, type Suppressed } from '../../../db/suppression/fail-suppressed.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { type FallbackSettings, createFallback, noteFailure } from '../../../src/sends/fall-back.ts'
+import { createFallback, type FallbackSettings, noteFailure } from '../../../src/sends/fall-back.ts'
 
 /**
  * Fails those of the refused sends whose contact is suppressed. The reconciler wakes the endpoints.

@@ -5,7 +5,12 @@ import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import { createTolerantWake } from '../../../src/queue/wake-sends.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { type FallbackSettings, createFallback, noteFailure, wakeUpsOf } from '../../../src/sends/fall-back.ts'
+import {
+  createFallback,
+  type FallbackSettings,
+  noteFailure,
+  wakeUpsOf,
+} from '../../../src/sends/fall-back.ts'
 import { FailureStreaks } from '../../providers/failure-streaks.ts'
 import { type RetrySettings, retryDelays } from '../../providers/retry-delays.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { describeIssues } from '../../../../src/core/requests/issues.ts'
-import { parsedText, createReadQuery } from '../../../../src/core/requests/query.ts'
+import { createReadQuery, parsedText } from '../../../../src/core/requests/query.ts'
 import { quotedName } from '../../../../src/core/requests/quoted-name.ts'
 
 test.each([
