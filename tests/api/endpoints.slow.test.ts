@@ -283,7 +283,7 @@ test('a key of another account, one that has expired, and that of a refused crea
   const headers = { 'Idempotency-Key': key }
   const theirs = await create({ url }, headers, await buildManager())
   for (let n = 0; n < 10; n++) await created()
-  expectError(await create({ url }, headers), 400, /has 10 endpoints/)
+  expectError(await create({ url }, headers), 400, /maximum of 10 endpoints/)
   const [{ endpointId }] = await listed()
   await ask(service, account, 'DELETE', `/v1/endpoints/${endpointId}`)
   const mine = await create({ url }, headers)

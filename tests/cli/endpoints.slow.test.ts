@@ -99,7 +99,10 @@ test('an account has ten at most, also of those created at once', async () => {
   const { status, stderr } = await cli(
     ...['endpoint', 'create', '--account', account.accountId, '--url', 'https://example.com/callbacks'],
   )
-  expect({ status, stderr }).toEqual({ status: 4, stderr: expect.stringContaining('has 10 endpoints') })
+  expect({ status, stderr }).toEqual({
+    status: 4,
+    stderr: expect.stringContaining('maximum of 10 endpoints'),
+  })
 })
 
 test.each([
