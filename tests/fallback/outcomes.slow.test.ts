@@ -10,7 +10,7 @@ import { cancelSend } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
-import { faller } from '../../src/sends/fall-back.ts'
+import { createFallback } from '../../src/sends/fall-back.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -172,7 +172,7 @@ test('a refusal clears a lost attempt, however late it comes: when the next atte
   const undelivered = await refusedLate()
   await next(undelivered, sent)
   const row = buildReceipt(undelivered, first, 'undelivered', { providerMessageId: 'SM1' })
-  await recordReceipts(db, [{ ...row, fallsBackFrom: 'sandbox' }], faller(service.runtime))
+  await recordReceipts(db, [{ ...row, fallsBackFrom: 'sandbox' }], createFallback(service.runtime))
   expect(await timelineOf(service, undelivered)).toMatchObject({ status: 'queued', sentThrough: second })
 })
 
