@@ -5104,8 +5104,11 @@ given as materialized (
 added as (
   insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason, request_id)
   select g.id, s.account_id, s.contact_type, s.contact_value,
-         case when (g.sign, s.contact_type) in (('bounce', 'phone'), ('opt_out', 'phone'), ('opt_out', 'email'))
-                        then channels.id end, g.cause, g.reason, s.request_id
+         case when (g.sign, s.contact_type) in (
+           ('bounce', 'phone'),
+           ('opt_out', 'phone'),
+           ('opt_out', 'email'))
+           then channels.id end, g.cause, g.reason, s.request_id
   from given g
     cross join lateral (
       select * from sends
@@ -5123,8 +5126,11 @@ added as (
             lower(e.contact_value collate "C") collate "default")
           = lower(s.contact_value collate "C") collate "default"
         and e.channel_id is not distinct from
-          case when (g.sign, s.contact_type) in (('bounce', 'phone'), ('opt_out', 'phone'), ('opt_out', 'email'))
-                         then channels.id end)
+          case when (g.sign, s.contact_type) in (
+            ('bounce', 'phone'),
+            ('opt_out', 'phone'),
+            ('opt_out', 'email'))
+            then channels.id end)
   order by s.account_id, s.contact_value
   on conflict do nothing
   returning id, account_id, contact_value),

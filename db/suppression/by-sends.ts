@@ -33,8 +33,10 @@ const ofChannel = suppressingSigns.flatMap((sign) =>
   contactTypes.filter((type) => isOfChannel(sign, type)).map((type) => `('${sign}', '${type}')`),
 )
 /** SQL of the channel of the entry; null for all channels of the account. */
-const channelOfEntry = `case when (g.sign, s.contact_type) in (${ofChannel.join(', ')})
-               then channels.id end`
+const channelOfEntry = sqlText`
+  case when (g.sign, s.contact_type) in (
+    ${ofChannel.join(',\n')})
+    then channels.id end`
 
 const suppressStatement = prepared<{ id: string }>(
   'suppress_contacts',
