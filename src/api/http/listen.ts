@@ -8,6 +8,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { endConnections, exchangesOn, trackExchanges } from '../../platform/http/exchanges.ts'
 import { listenAt } from '../../platform/http/listen-at.ts'
 import { oneByOne } from '../../platform/http/one-by-one.ts'
+import { readRestInTurns } from '../../platform/http/turns.ts'
 import { closeUnread } from '../../platform/http/unread-answers.ts'
 import { logEvent } from '../../platform/log/logger.ts'
 import type { Runtime } from '../../runtime.ts'
@@ -44,8 +45,9 @@ function trackConnections(server: Server, lingerMs: number): void {
     const { socket } = request
     response.once('close', () => {
       if (connections.has(socket)) connections.set(socket, performance.now())
-      // The rest of an answered request is not read.
-      if (!request.complete) setTimeout(() => request.complete || socket.destroy(), lingerMs)
+      if (request.complete) return
+      readRestInTurns(request)
+      setTimeout(() => request.complete || socket.destroy(), lingerMs)
     })
   })
 }

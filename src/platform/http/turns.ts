@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** For how long a process reads pipelined requests ahead in a turn before other connections wait for the next one. */
@@ -48,13 +49,26 @@ export function noteAccepted(socket: Socket, connection: Connection): void {
  * doesn't wait for all connections of a flood.
  */
 export function noteReadAhead(socket: Socket): void {
-  if (!isTurnPlanned) {
-    readsUntil = performance.now() + readAheadMs
-    planTurn()
-  }
+  if (!isTurnPlanned) planTurn()
   if (isReadEnough || performance.now() < readsUntil) return
   isReadEnough = true
   for (const other of connections.get(socket)?.beside ?? []) hold(other)
+}
+
+/**
+ * Reads the rest of a request that is answered already, some of it each turn: Node.js reads up to 2 MiB of a connection at once,
+ * and a hundred of them for half a second.
+ */
+export function readRestInTurns(request: IncomingMessage): void {
+  const { socket } = request
+  const pause = () => {
+    if (request.complete || socket.destroyed) return
+    socket.pause()
+    held.add(socket)
+    socket.once('resume', () => setImmediate(pause))
+    if (!isTurnPlanned) planTurn()
+  }
+  pause()
 }
 
 function hold(socket: Socket): void {
@@ -66,8 +80,8 @@ function hold(socket: Socket): void {
 
 function planTurn(): void {
   isTurnPlanned = true
+  readsUntil = performance.now() + readAheadMs
   inNextTurn(() => {
-    readsUntil = performance.now() + readAheadMs
     isReadEnough = false
     const waiting = [...held]
     // The one that waits longest, and the newest, which is no part of a flood that began before it.

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { expect } from 'vitest'
 import { expectSooner, timed } from '../../support/standstill.ts'
 
@@ -24,43 +24,24 @@ export interface Flood {
 }
 
 /** Floods a process, and checks from outside that it stays small and answers others in time. */
-export async function expectCalmUnder(flood: Flood): Promise<void> {
-  const sockets = await Promise.all(Array.from({ length: floodConnections }, () => open(flood)))
-  const endOfReading = new AbortController()
+export async function expectCalmUnder({ pid, ...flood }: Flood): Promise<void> {
+  const workerData = { ...flood, connections: floodConnections }
+  const flooder = new Worker(new URL('./flooder.mjs', import.meta.url), { workerData, execArgv: [] })
   try {
-    resetPeak(flood.pid)
-    for (const socket of sockets) {
-      socket.write(flood.bytes)
-      if (flood.isHalfClosed) socket.end()
-      if (flood.reads === 'slowly') void readSlowly(socket, endOfReading.signal)
-    }
+    await once(flooder, 'message')
+    resetPeak(pid)
+    flooder.postMessage('begin')
     for (let check = 0; check < checks; check++) {
-      const waitedBefore = waitedForCpuMs(flood.pid)
+      const waitedBefore = waitedForCpuMs(pid)
       const health = await timed(() => fetchHealth(flood.port))
-      const waitedMs = waitedForCpuMs(flood.pid) - waitedBefore
+      const waitedMs = waitedForCpuMs(pid) - waitedBefore
       expect(health.status).toBe(200)
       expectSooner({ ...health, tookMs: health.tookMs - waitedMs }, healthyWithinMs)
       await sleep(betweenChecksMs)
     }
-    expect(peakRssBytes(flood.pid)).toBeLessThanOrEqual(maxRssBytes)
+    expect(peakRssBytes(pid)).toBeLessThanOrEqual(maxRssBytes)
   } finally {
-    endOfReading.abort()
-    for (const socket of sockets) socket.destroy()
-  }
-}
-
-async function open({ port }: Flood): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-  socket.pause()
-  socket.on('error', () => {})
-  await once(socket, 'connect')
-  return socket
-}
-
-async function readSlowly(socket: Socket, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    socket.read(1)
-    await sleep(1000, undefined, { signal }).catch(() => {})
+    await flooder.terminate()
   }
 }
 
