@@ -2,19 +2,32 @@ const minCharacters = 8
 /** Each also with digits or marks behind it. */
 const wellKnown = [
   ...['password', 'passw0rd', 'changeme', 'change-me', 'secret', 'admin', 'administrator'],
-  ...['letmein', 'welcome', 'qwerty', 'qwertyuiop', 'outbound'],
+  ...['letmein', 'welcome', 'qwerty', 'qwertyuiop', 'qwertz', 'iloveyou', 'p@ssword', 'p@ssw0rd', 'outbound'],
 ]
-const digitsInOrder = ['01234567890123456789', '98765432109876543210']
+const inOrder = ['01234567890123456789', '98765432109876543210', 'abcdefghijklmnopqrstuvwxyz']
 
-/** Whether a text is nothing but a few characters again and again. */
-export const isRepetitive = (text: string): boolean => /^(.{1,4}?)\1+$/s.test(text)
+const longestUnit = 8
+/** Random secrets of 32 characters or more have more different ones, those of digits alone, too. */
+const fewestDifferent = 7
+
+/** Whether a long secret is a few characters again and again, or has hardly any different ones. */
+export const isOfFewCharacters = (text: string): boolean =>
+  isRepeated(text) || (text !== '' && new Set(text).size < fewestDifferent)
+
+/** Whether a text is its first characters again and again. The last time may be cut. */
+function isRepeated(text: string): boolean {
+  const longest = Math.min(longestUnit, text.length / 2)
+  for (let unit = 1; unit <= longest; unit++) if (text.slice(unit) === text.slice(0, -unit)) return true
+  return false
+}
 
 /** Why a text is no secret; undefined if nothing is known against it. It repeats nothing of the text. */
 export function weakSecretIssue(text: string): string | undefined {
   if (text.length < minCharacters) return `is shorter than ${minCharacters} characters`
-  if (isRepetitive(text)) return 'is a few characters repeated'
+  if (isRepeated(text)) return 'is a few characters repeated'
   const word = text.toLowerCase().replace(/[\d!?.]+$/, '')
-  const isGuessed = wellKnown.includes(word) || digitsInOrder.some((digits) => digits.includes(text))
+  const isGuessed =
+    wellKnown.includes(word) || inOrder.some((characters) => characters.includes(text.toLowerCase()))
   return isGuessed ? 'is one of the first that anyone tries' : undefined
 }
 

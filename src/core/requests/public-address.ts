@@ -16,6 +16,8 @@ const metadata = [
   '192.0.0.192/32',
   'fd00:ec2::/32',
   'fd20:ce::254/128',
+  'fd00:c1::a9fe:a9fe/128',
+  'fd00:42::42/128',
 ].map(parseNetwork)
 
 export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number]

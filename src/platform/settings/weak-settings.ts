@@ -1,4 +1,4 @@
-import { isRepetitive, weakSecretIssue } from '../../core/accounts/weak-secret.ts'
+import { isOfFewCharacters, weakSecretIssue } from '../../core/accounts/weak-secret.ts'
 import { isEverybody, type Network, networkIssue, parseNetwork } from '../../core/requests/public-address.ts'
 import { environmentVariables, type Variables } from './environment.ts'
 
@@ -28,17 +28,20 @@ export function weakSettings(names: readonly string[], variables: Variables): st
 }
 
 function keyIssues({ CREDENTIALS_KEY = '' }: Variables): string[] {
-  if (!isRepetitive(Buffer.from(CREDENTIALS_KEY, 'base64').toString('latin1'))) return []
+  if (!isOfFewCharacters(Buffer.from(CREDENTIALS_KEY, 'base64').toString('latin1'))) return []
   return [
     'CREDENTIALS_KEY is a few bytes repeated; make one with: openssl rand -base64 32, and run outbound credentials rotate',
   ]
 }
 
-function pepperIssues({ API_KEY_PEPPER = '', CREDENTIALS_KEY }: Variables): string[] {
+/** Base64 is the same text without its padding. */
+const bare = (text: string) => text.replace(/[=\s]+$/, '')
+
+function pepperIssues({ API_KEY_PEPPER = '', CREDENTIALS_KEY = '' }: Variables): string[] {
   const makeOne = 'make one with: openssl rand -base64 48, and create the API keys again'
-  if (API_KEY_PEPPER !== '' && API_KEY_PEPPER === CREDENTIALS_KEY)
+  if (API_KEY_PEPPER !== '' && bare(API_KEY_PEPPER) === bare(CREDENTIALS_KEY))
     return [`API_KEY_PEPPER is the same as CREDENTIALS_KEY; ${makeOne}`]
-  return isRepetitive(API_KEY_PEPPER) ? [`API_KEY_PEPPER is a few characters repeated; ${makeOne}`] : []
+  return isOfFewCharacters(API_KEY_PEPPER) ? [`API_KEY_PEPPER is a few characters repeated; ${makeOne}`] : []
 }
 
 function passwordIssues({ ADMIN_PASSWORD }: Variables): string[] {

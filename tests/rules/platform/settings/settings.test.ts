@@ -293,6 +293,21 @@ describe('in production', () => {
     ],
     ['API_KEY_PEPPER', 'ab'.repeat(24), 'a few characters repeated; make one with'],
     ['API_KEY_PEPPER', 'a'.repeat(48), 'a few characters repeated; make one with'],
+    ...[
+      Buffer.from('password'.repeat(4)),
+      Buffer.from('changed'.repeat(5)).subarray(0, 32),
+      Buffer.alloc(32).fill(1, 31),
+    ].map((key) => ['CREDENTIALS_KEY', key.toString('base64'), 'a few bytes repeated']),
+    ...[`${'a'.repeat(40)}b`, 'changeme'.repeat(4)].map((pepper) => [
+      'API_KEY_PEPPER',
+      pepper,
+      'a few characters repeated',
+    ]),
+    ...[strong.CREDENTIALS_KEY.replace('=', ''), `${strong.CREDENTIALS_KEY} `].map((pepper) => [
+      'API_KEY_PEPPER',
+      pepper,
+      'the same as CREDENTIALS_KEY',
+    ]),
     ['API_KEY_PEPPER', strong.CREDENTIALS_KEY, 'the same as CREDENTIALS_KEY; make one with'],
     ...['0.0.0.0/0', '::/0', '10.0.0.0/8,0.0.0.0/1', '2000::/3'].map((cidr) => [
       cidr,
@@ -304,6 +319,8 @@ describe('in production', () => {
       '168.63.129.16/32',
       '100.100.100.200/32',
       'fd00:ec2::254/128',
+      'fd00:c1::a9fe:a9fe/128',
+      'fd00:42::42/128',
     ].map((cidr) => [cidr, "clouds serve their machines' credentials"]),
     ...['64:ff9b::/96', '64:ff9b:1::/48'].map((cidr) => [cidr, 'every IPv4 address']),
   ])('%s %s is refused', (name, value, words) => {
@@ -315,12 +332,12 @@ describe('in production', () => {
     }
   })
 
-  test.each(['a', '1234567', 'aaaaaaaaaaaa', 'abcabcabc', 'password', 'Password1!', 'admin123', '23456789'])(
-    'ADMIN_PASSWORD=%s is refused',
-    (given) => {
-      expect(admin({ ADMIN_PASSWORD: given })).toThrow(/^ {2}ADMIN_PASSWORD is .*; make one with: openssl/m)
-    },
-  )
+  test.each([
+    ...['a', '1234567', 'aaaaaaaaaaaa', 'abcabcabc', 'password', 'Password1!', 'admin123', '23456789'],
+    ...['adminadmin', 'adminadmina', 'abcdefgh', 'P@ssw0rd', 'qwertz123', 'iloveyou!'],
+  ])('ADMIN_PASSWORD=%s is refused', (given) => {
+    expect(admin({ ADMIN_PASSWORD: given })).toThrow(/^ {2}ADMIN_PASSWORD is .*; make one with: openssl/m)
+  })
 
   test.each(['0.0.0.0/0', '::/0', '0.0.0.0/1,128.0.0.0/1'])(
     'with the headers of a proxy, TRUST_PROXY=%s is refused',
