@@ -6,7 +6,7 @@ import { parseMoment } from '../sends/send-at.ts'
 /** A contact of a query or a filter, as it may be stored. */
 export const contactInQuery = (text: string): ReturnType<typeof parseStoredContact> =>
   parseStoredContact(
-    text.includes('@') ? text.replace(/(?<=\S) (?=[^@]*@)/g, '+') : text.replace(/^ (?=\(?[1-9])/, '+'),
+    text.includes('@') ? text.replace(/ (?=[^@]*@)/g, '+') : text.replace(/^(\(?) (?=\(?[1-9])/, '$1+'),
   )
 
 /** A time with its offset, of a query or a filter. */

@@ -88,6 +88,10 @@ test.each([
   ['5.1.1', '550 5.1.1 User unknown, see our policy', 'no such mailbox'],
   ['5.0.0', '552 over quota', 'mailbox is full'],
   ['5.1.2', '550 5.1.2 unknown user', 'domain'],
+  ['5.2.1', '550 5.2.1 This mailbox has been blocked due to inactivity', 'the mailbox is disabled'],
+  ['5.0.0', '550 The account has been closed', 'the mailbox is disabled'],
+  ['5.0.0', '550 Your account has been suspended', 'policy forbids it'],
+  ['5.0.0', '550 Benutzer unbekannt', 'no such mailbox'],
 ])('a reason never contradicts the reply: %s %s', async (code, reply, reason) => {
   const { receipts } = await read(
     reportOf(`Action: failed\nStatus: ${code}\nDiagnostic-Code: smtp; ${reply}\n`),

@@ -17,6 +17,9 @@ test.each([
   ['ann+tag@example.com', 'ann+tag@example.com'],
   ['ann%2Btag@example.com', 'ann+tag@example.com'],
   ['ann+a+b@example.com', 'ann+a+b@example.com'],
+  ['ann++b@example.com', 'ann++b@example.com'],
+  ['+ann@example.com', '+ann@example.com'],
+  ['(+49)15112345678', '+4915112345678'],
 ])('contact=%s in a URL is %s in every list', (written, value) => {
   const query = new URLSearchParams(`contact=${written}`)
   expect(contactOf(readListQuery(query))).toBe(value)

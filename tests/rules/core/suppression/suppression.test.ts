@@ -93,6 +93,11 @@ test.each([
   ['5.4.7', null, 'delivery time expired'],
   [null, 550, 'requested action not taken'],
   [null, 554, 'denied'],
+  [null, 550, 'connection closed: user account of the sender closed'],
+  [null, 554, 'your account has been suspended'],
+  [null, 550, 'Adresse IP inconnue'],
+  [null, 550, "adresse de l'expéditeur invalide"],
+  ['5.2.1', 550, 'blocked for its reputation, after inactivity'],
 ])('a mail refused with %s %s %s suppresses nobody', (code, reply, words) => {
   expect(hardBounceOf({ code, reply, words })).toBeNull()
 })
@@ -112,6 +117,19 @@ test.each([
   [null, 550, 'Requested action not taken: mailbox unavailable'],
   [null, 550, 'ann is not a known user here'],
   ['5.0.350', 550, 'Remote server returned an error -> 550 No such user'],
+  ['5.2.1', 550, 'This mailbox has been blocked due to inactivity'],
+  ['5.0.0', 550, 'no such person at this address'],
+  [null, 550, 'That user does not live here'],
+  [null, 550, 'The account has been closed'],
+  [null, 550, 'user terminated'],
+  ['5.4.0', 554, 'user doesn’t exist'],
+  [null, 550, 'Utilisateur inconnu'],
+  [null, 550, 'Adresse inconnue, boite fermee'],
+  [null, 550, 'Benutzer unbekannt'],
+  [null, 550, 'Empfänger ist hier unbekannt'],
+  [null, 550, 'Usuario desconocido'],
+  [null, 550, 'El destinatario no existe'],
+  [null, 550, 'Utente sconosciuto'],
 ])('without a telling code, a clear reply counts: %s %s %s', (code, reply, words) => {
   expect(hardBounceOf({ code, reply, words })).toBe('bounce')
 })
