@@ -1,11 +1,19 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { createAccount } from '../../db/accounts/accounts.ts'
 import { sends } from '../../db/schema.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { createRecordRefusedSignIn } from '../../src/admin/people/sign-in-audit.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { buildSendRow } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  newContact,
+  textBody,
+} from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { ask, buildPerson, password, signIn } from '../support/people.ts'
 import {
@@ -171,6 +179,29 @@ test('a look-up in the box that several accounts answer says of whom it was', as
   expect([row.target, Object.keys(row.details)]).toEqual(['/support', ['requestId']])
   await ask(admin, `/contact?requestId=${ofOther}`, { headers: operator })
   expect((await seen())[1].details).toEqual({ requestId: ofOther })
+})
+
+test('a list says whose it was, also where its account or channel is given by a name', async () => {
+  const { db } = service.runtime
+  const accountId = await createAccount(db, 'Seen by its name')
+  const other = await createAccount(db, 'Also seen')
+  const channelId = await buildChannel(service, accountId)
+  const contact = newContact()
+  const requestId = await accept(service, account, textBody('Hello', contact))
+  await ask(admin, '/sends?accountId=Seen+by+its+name', { headers: operator })
+  await ask(admin, '/suppressions?accountId=Seen+by+its+name', { headers: operator })
+  await ask(admin, '/suppressions?accountId=Also+seen', { headers: operator })
+  await ask(admin, `/sends?channelId=${channelId}`, { headers: operator })
+  await ask(admin, '/sends', { form: { contact }, headers: operator })
+  await ask(admin, `/sends.csv?channelId=${channelId}`, { headers: operator })
+  expect((await rows()).map(({ target, details }) => [target, details])).toEqual([
+    ['/sends', { accountId }],
+    ['/suppressions', { accountId }],
+    ['/suppressions', { accountId: other }],
+    ['/sends', { accountId, channelId }],
+    ['/sends', { requestId }],
+    [accountId, { channelId, contacts: 'whole' }],
+  ])
 })
 
 test('pages that ask before something is done are seen as well, when they show a whole contact', async () => {

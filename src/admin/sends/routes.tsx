@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
-import { listSends, maxLookedAt } from '../../../db/sends/list.ts'
+import { type ListedSend, listSends, maxLookedAt } from '../../../db/sends/list.ts'
 import { countSends } from '../../../db/sends/list-count.ts'
+import type { SeenIds } from '../../core/accounts/audit.ts'
 import { listFilters } from '../../core/accounts/audit-details.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -14,7 +15,7 @@ import { isPrivate, type ListInput, listInputIn, listLink, queryOf, readListForm
 import { ListPage } from './list-page.tsx'
 import { describeList, sentenceOf } from './list-sentence.ts'
 import { replayList } from './replay-list.tsx'
-import { resolveList } from './resolve-list.ts'
+import { type ResolvedList, resolveList } from './resolve-list.ts'
 import { namesIn } from './sends-table.tsx'
 
 export const pageSize = 50
@@ -56,7 +57,7 @@ function handlers({ db, settings }: AdminRuntime) {
         page.next || read.form.after
           ? await countSends(db, resolved.accountId, query, maxLookedAt)
           : { count: page.sends.length, isMore: false }
-      const contacts = contactsSeen(c, settings)
+      const contacts = contactsSeen(c, settings, whoseList(input, resolved, page.sends))
       const sentence = await sentenceOf(db, input, resolved)
       const shown = { page, total, names: await namesIn(db, page.sends), contacts }
       return c.html(<ListPage {...{ input, sentence, list: shown }} />)
@@ -70,7 +71,7 @@ function handlers({ db, settings }: AdminRuntime) {
       if ('issues' in resolved) throw new PageError(404, resolved.issues.join(' '))
       const { limit: _, ...query } = queryOf(read.form, resolved, 0)
       const contacts = contactsSeen(c, settings)
-      const { accountId: target = null, channelId, flowId } = resolved
+      const { ownerId: target = null, channelId, flowId } = resolved
       const details = listFilters({ ...read.form, channelId, flowId })
       c.set('downloaded', { action: 'sends.download', target, details })
       const mark = markOf(c.req.query('bom'))
@@ -81,5 +82,18 @@ function handlers({ db, settings }: AdminRuntime) {
         'Cache-Control': 'no-store',
       })
     },
+  }
+}
+
+/** Whose contacts a list shows, for the audit: of a contact that was looked for, its newest send says who it is. */
+function whoseList(
+  input: ListInput,
+  { ownerId, channelId }: ResolvedList,
+  [newest]: readonly ListedSend[],
+): SeenIds {
+  return {
+    ...(ownerId !== undefined && { accountId: ownerId }),
+    ...(channelId !== undefined && { channelId }),
+    ...(isPrivate(input) && newest && { requestId: newest.requestId }),
   }
 }

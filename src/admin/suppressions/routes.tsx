@@ -62,7 +62,7 @@ function handlers({ db, settings, log }: AdminRuntime) {
     if (before !== '' && !canBeRecordId(before)) throw new PageError(400, 'This page no longer exists.')
     const asked = { cause: known, channelId: channelId || undefined, before: before || undefined }
     const page = await shownSuppressions(db, account.id, { ...asked, limit: pageSize })
-    const contacts = contactsSeen(c, settings)
+    const contacts = contactsSeen(c, settings, { accountId: account.id })
     return c.html(<SuppressionsPage {...{ account, asked, page, contacts }} />)
   }
 

@@ -77,4 +77,6 @@ export type AuditRow = Actor & AuditEntry
 export type AuditDetail = string | number | boolean | null | string[]
 
 /** Ids by which the audit names whose contact was seen, since it never has a contact. */
-export type SeenIds = Partial<Record<'conversationId' | 'requestId' | 'suppressionId', string>>
+export type SeenIds = Partial<
+  Record<'accountId' | 'channelId' | 'conversationId' | 'requestId' | 'suppressionId', string>
+>
