@@ -15,8 +15,6 @@ export interface Result {
 
 export interface BenchmarkOptions {
   runs: number
-  /** How long to run the benchmark of a long load, if not as long as usual. */
-  minutes: number | undefined
   /** Sends that are there, if not as many as usual. Only for console. */
   sends?: number | undefined
   /** Masters of a Redis Cluster to measure on; one Redis if undefined. Only for fairness. */

@@ -4,16 +4,11 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Benchmark, Findings } from './benchmark.ts'
 import { consolePages } from './console/index.ts'
-import { costs } from './costs/index.ts'
 import { fairness } from './fairness/index.ts'
 import { fresh } from './fresh.ts'
-import { mail } from './mail/index.ts'
-import { planAsText, readCosts } from './plan/index.ts'
 import { buildPrograms, profileInto } from './program.ts'
 import { report } from './report.ts'
 import { roundTrip } from './round-trip.ts'
-import { shards } from './shards/index.ts'
-import { soak } from './soak/index.ts'
 import { speed } from './speed/index.ts'
 import { through } from './through/index.ts'
 
@@ -23,24 +18,17 @@ const benchmarks: Record<string, Benchmark> = {
   fairness,
   fresh,
   'round-trip': roundTrip,
-  shards,
-  soak,
-  costs,
-  mail,
   console: consolePages,
 }
-/** They need two Clusters, take half an hour, are the input of `plan`, need root, or ten million sends. */
-const onlyByName = ['shards', 'soak', 'costs', 'mail', 'console']
+/** It needs ten million sends. */
+const onlyByName = ['console']
 
 const options = {
   runs: { type: 'string' },
   only: { type: 'string' },
   quick: { type: 'boolean', default: false },
-  minutes: { type: 'string' },
   masters: { type: 'string' },
   sends: { type: 'string' },
-  costs: { type: 'string' },
-  rates: { type: 'string', default: '1000,10000,100000' },
   profile: { type: 'string' },
   out: { type: 'string', default: join(tmpdir(), 'outbound-bench.json') },
 } as const
@@ -57,9 +45,7 @@ try {
 
 async function main(): Promise<number> {
   const { values, positionals } = readArguments()
-  if (positionals[0] === 'plan') return await printPlan(values)
   const runs = wholeOf('--runs', values.runs ?? (values.quick ? '1' : '5'))
-  const minutes = optionalWholeOf('--minutes', values.minutes)
   const masters = optionalWholeOf('--masters', values.masters)
   const sends = sendsOf(values.sends)
   const chosen = chosenBenchmarks(positionals)
@@ -73,9 +59,7 @@ async function main(): Promise<number> {
   const findings: Findings[] = []
   for (const benchmark of chosen.filter((one) => one.names.some((name) => only.includes(name)))) {
     const isChosen = (name: string) => only.includes(name)
-    findings.push(
-      await benchmark.run({ runs, minutes, masters, sends, isQuick: values.quick, isChosen, print }),
-    )
+    findings.push(await benchmark.run({ runs, masters, sends, isQuick: values.quick, isChosen, print }))
   }
   console.log(`\n${report(findings)}\n`)
   const machine = { cores: cpus().length, node: process.version }
@@ -85,18 +69,6 @@ async function main(): Promise<number> {
   )
   console.log(`Written to ${values.out}`)
   return findings.every(({ results }) => results.every(({ isReached }) => isReached !== false)) ? 0 : 1
-}
-
-/** Calculates with what `costs` has measured. */
-async function printPlan({ costs: file, rates }: { costs?: string; rates: string }): Promise<number> {
-  if (file === undefined)
-    throw new UsageError('plan needs --costs FILE, written by `npm run bench -- costs --out FILE`')
-  const perSeconds = rates.split(',').map((text) => {
-    if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError('--rates has to be a list like 1000,10000')
-    return Number(text)
-  })
-  console.log(`\n${planAsText(await readCosts(file), perSeconds)}\n`)
-  return 0
 }
 
 function readArguments() {
