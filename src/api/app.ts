@@ -1,5 +1,5 @@
 import type { HttpBindings } from '@hono/node-server'
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { routePath } from 'hono/route'
 import { newId } from '../core/requests/new-id.ts'
@@ -9,21 +9,20 @@ import { createWarnOfUnknownProxy } from '../platform/http/client-address.ts'
 import { logEvent } from '../platform/log/logger.ts'
 import { build } from '../platform/process/build.ts'
 import type { Runtime } from '../runtime.ts'
-import { channelRoutes } from './account/channels.ts'
+import { serveChannels } from './account/channels.ts'
 import { connectionShare } from './account/connection-share.ts'
 import { auditRows } from './account/steps.ts'
 import { answerJson } from './answer.ts'
 import { bodySteps } from './body/body-steps.ts'
 import { smallBodies } from './body/small-body.ts'
 import { type ApiEnv, answerWithinMs, factory } from './context.ts'
-import { docsRoutes } from './docs/routes.ts'
-import { endpointRoutes } from './endpoints/index.ts'
+import { serveDocs } from './docs/routes.ts'
+import { serveEndpoints } from './endpoints/index.ts'
 import { answerError, answerNotReady, routeNotFound, wrongMethod } from './errors.ts'
-import { timeouts as defaultClientTimeouts } from './http/client-timeouts.ts'
+import { type ClientTimeouts, timeouts as defaultClientTimeouts } from './http/client-timeouts.ts'
 import { traceRequest } from './http/trace-request.ts'
-import { index } from './index-route.ts'
 import { createAuthenticate } from './keys/authenticate.ts'
-import { createKeyLimits } from './keys/key-limit.ts'
+import { createKeyLimits, type KeyLimiter } from './keys/key-limit.ts'
 import { cancelMessage } from './messages/cancel-message.ts'
 import { cancelMessages } from './messages/cancel-messages.ts'
 import { getMedia } from './messages/get-media.ts'
@@ -33,9 +32,11 @@ import { moveMessage } from './messages/move-message.ts'
 import { sendBatch } from './messages/send-batch.ts'
 import { receiveReceipt } from './receive-receipt.ts'
 import { createNoteRefused } from './refused/note-refused.ts'
+import { index, type RouteName, routesOf } from './routes.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
-import { suppressionRoutes } from './suppressions/manage-suppressions.ts'
+import { createServe, type Handlers } from './serve.ts'
+import { serveSuppressions } from './suppressions/manage-suppressions.ts'
 
 export type ApiApp = Hono<ApiEnv>
 
@@ -47,49 +48,14 @@ export function createApp(
 ): ApiApp {
   const { log } = runtime
   const authenticate = createAuthenticate(runtime)
-  const receipts = receiveReceipt(runtime, timeouts)
-  const body = bodySteps(runtime.settings, timeouts)
-  const steps = sendSteps(runtime)
   const { limitReads, countRefused } = createKeyLimits(runtime)
-  const send = sendMessage(authenticate, body, steps)
-  const account = {
-    authenticate,
-    withConnection: connectionShare(runtime),
-    bodies: smallBodies(runtime.settings, timeouts),
-    limiter: steps.limiter,
-    limitReads,
-    rowOf: auditRows(runtime),
-  }
-  const channels = channelRoutes(runtime, account)
-  const endpoints = endpointRoutes(runtime, account, steps, timeouts)
-  const suppressions = suppressionRoutes(runtime, account)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
+  const handlers = createHandlers(runtime, readiness, timeouts, { authenticate, limitReads })
 
   app.use('/v1/*', traceRequest)
   app.use(trackRequest(runtime))
-  app.post('/v1/messages', ...send.channelInBody)
-  app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
-  app.post('/v1/messages/batch', ...sendBatch(authenticate, body, steps))
-  app.post('/v1/messages/cancel', ...cancelMessages(runtime, account))
-  app.get('/v1/messages', ...listMessages(runtime, account))
-  app.get('/v1/messages/:requestId', ...getMessage(runtime, account))
-  app.patch('/v1/messages/:requestId', ...moveMessage(runtime, account, steps))
-  app.post('/v1/messages/:requestId/cancel', ...cancelMessage(runtime, authenticate, body))
-  addAccountRoutes(app, { channels, endpoints, suppressions })
-
-  app.post('/receipts/:channelId', ...receipts.post)
-  app.get('/receipts/:channelId', ...receipts.check)
-  if (runtime.settings.PUBLIC_BASE_URL !== undefined) app.get('/media/:token', ...getMedia(runtime))
-  const docs = docsRoutes(runtime.settings)
-  app.get('/openapi.json', ...docs.document)
-  app.get('/docs', ...docs.reference)
-  app.get('/docs/:page', ...docs.page)
-  app.get('/', (c) => answerJson(c, index))
-  app.get('/healthz', (c) => answerJson(c, { status: 'ok', version: build.version }))
-  app.get('/readyz', async (c) => {
-    const reason = await readiness.reasonNotReady()
-    return reason === undefined ? answerJson(c, { status: 'ok' }) : answerNotReady(c, reason)
-  })
+  for (const [name, { method, path }] of routesOf(runtime.settings))
+    app.on(method.toUpperCase(), [path], ...handlers[name])
 
   // After the routes: only a request that matches none of them comes here.
   app.use(
@@ -103,32 +69,57 @@ export function createApp(
   return app
 }
 
-interface AccountRoutes {
-  channels: ReturnType<typeof channelRoutes>
-  endpoints: ReturnType<typeof endpointRoutes>
-  suppressions: ReturnType<typeof suppressionRoutes>
-}
-
-/** Routes for an account's channels, endpoints and suppressions. */
-function addAccountRoutes(app: ApiApp, { channels, endpoints, suppressions }: AccountRoutes): void {
-  app.get('/v1/channels', ...channels.list)
-  app.get('/v1/channels/:channelId', ...channels.get)
-  app.get('/v1/channels/:channelId/templates', ...channels.templates)
-  app.get('/v1/flows', ...channels.flows)
-  app.get('/v1/endpoints', ...endpoints.list)
-  app.post('/v1/endpoints', ...endpoints.create)
-  app.get('/v1/endpoints/:endpointId', ...endpoints.get)
-  app.patch('/v1/endpoints/:endpointId', ...endpoints.patch)
-  app.delete('/v1/endpoints/:endpointId', ...endpoints.remove)
-  app.post('/v1/endpoints/:endpointId/enable', ...endpoints.enable)
-  app.post('/v1/endpoints/:endpointId/disable', ...endpoints.disable)
-  app.post('/v1/endpoints/:endpointId/test', ...endpoints.test)
-  app.post('/v1/endpoints/:endpointId/rotate-secret', ...endpoints.rotate)
-  app.post('/v1/endpoints/:endpointId/resend', ...endpoints.resend)
-  app.get('/v1/endpoints/:endpointId/callbacks', ...endpoints.callbacks)
-  app.get('/v1/suppressions', ...suppressions.list)
-  app.post('/v1/suppressions', ...suppressions.add)
-  app.delete('/v1/suppressions/:suppressionId', ...suppressions.remove)
+/** What serves each route of the table. */
+function createHandlers(
+  runtime: Runtime,
+  readiness: Readiness,
+  timeouts: ClientTimeouts,
+  { authenticate, limitReads }: { authenticate: MiddlewareHandler<ApiEnv> } & Pick<KeyLimiter, 'limitReads'>,
+): Record<RouteName, Handlers> {
+  const { settings } = runtime
+  const body = bodySteps(settings, timeouts)
+  const steps = sendSteps(runtime)
+  const send = sendMessage(authenticate, body, steps)
+  const receipts = receiveReceipt(runtime, timeouts)
+  const docs = serveDocs(settings)
+  const account = {
+    serve: createServe({
+      authenticate,
+      bodies: smallBodies(settings, timeouts),
+      limitReads,
+      allowedPrivateNetworks: settings.CLIENT_PRIVATE_NETWORKS,
+    }),
+    withConnection: connectionShare(runtime),
+    limiter: steps.limiter,
+    rowOf: auditRows(runtime),
+  }
+  return {
+    sendMessage: send.channelInBody,
+    sendMessageOnChannel: send.channelInPath,
+    sendBatch: sendBatch(authenticate, body, steps),
+    cancelMessages: cancelMessages(runtime, account),
+    listMessages: listMessages(runtime, account),
+    getMessage: getMessage(runtime, account),
+    moveMessage: moveMessage(runtime, account, steps),
+    cancelMessage: cancelMessage(runtime, authenticate, body),
+    ...serveChannels(runtime, account),
+    ...serveEndpoints(runtime, account, steps, timeouts),
+    ...serveSuppressions(runtime, account),
+    receive: receipts.post,
+    checkReceipts: receipts.check,
+    getMedia: getMedia(runtime),
+    getIndex: [(c) => answerJson(c, index)],
+    getHealth: [(c) => answerJson(c, { status: 'ok', version: build.version })],
+    getReadiness: [
+      async (c) => {
+        const reason = await readiness.reasonNotReady()
+        return reason === undefined ? answerJson(c, { status: 'ok' }) : answerNotReady(c, reason)
+      },
+    ],
+    getOpenApi: docs.document,
+    getDocs: docs.reference,
+    getGuide: docs.page,
+  }
 }
 
 /**

@@ -6,6 +6,7 @@ import { type ApiEnv, factory, stateOf } from './context.ts'
 import { ApiError } from './errors.ts'
 import { clientsTraceparent } from './http/trace-request.ts'
 import { authorize } from './keys/authenticate.ts'
+import { routes } from './routes.ts'
 import { checkMediaContent } from './send/check-media-content.ts'
 import { atOnce } from './send/check-send-at.ts'
 import { hasIdempotencyKey, idempotencyOf } from './send/find-earlier.ts'
@@ -29,7 +30,7 @@ export function sendMessage(
     factory.createHandlers(
       refuseDeclaredOversize,
       authenticate,
-      authorize('messages:send'),
+      authorize(...routes.sendMessage.permissions),
       readBody,
       validate(form),
       async (c) => {

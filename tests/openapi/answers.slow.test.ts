@@ -7,11 +7,12 @@ import { eraseSends } from '../../db/upkeep/erase.ts'
 import { createApp } from '../../src/api/app.ts'
 import { smallBytes } from '../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../src/api/http/client-timeouts.ts'
-import { faultyBodies, faultyPageQuery } from '../../src/api/openapi/account-refusals.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
-import { exampleBodies, exampleIds } from '../../src/api/openapi/examples.ts'
-import { faultyBody, incompatibleBody } from '../../src/api/openapi/refusals.ts'
+import { faultyQuery } from '../../src/api/openapi/refusals.ts'
 import { maxReceiptBytes } from '../../src/api/receipts/read-request.ts'
+import { exampleBodies, exampleIds } from '../../src/api/routes/examples.ts'
+import type { Route } from '../../src/api/routes/route.ts'
+import { routes, templateOf } from '../../src/api/routes.ts'
 import { permissions } from '../../src/core/accounts/api-key.ts'
 import { maxEndpointsOfAccount } from '../../src/core/callbacks/callback.ts'
 import { mintMediaLink } from '../../src/core/messages/media-link.ts'
@@ -280,34 +281,19 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
           : ask(service, 'GET', `/v1/messages/${absentId}`)
     return await answer.finally(() => db.execute(sql`alter table sends rename column elsewhere to flow_id`))
   },
-  missing: (template, method) =>
-    ask(service, method, template.replace(/\{\w+\}/, account.channelId), { body: {} }),
-  faulty(template, method) {
-    if (method === 'GET') return ask(service, 'GET', '/v1/messages?limit=1000&contact=nobody&page=2')
-    if (template === '/v1/messages/batch')
-      return ask(service, 'POST', template, {
-        body: { messages: [{ ...faultyBody, contact: { value: '12' } }] },
-      })
-    const changes: Record<string, object> = {
-      '/v1/messages/cancel': { reference: '', flow: '' },
-      '/v1/messages/{requestId}': { sendAt: 'tomorrow', reference: 'x' },
-    }
-    const body = changes[template] ?? faultyBody
-    return ask(service, method, template.replace(/\{\w+\}/, account.channelId), { body })
-  },
-  incompatible: (template) =>
-    ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: incompatibleBody }),
+  faultyQuery: async (template) => ask(service, 'GET', `${await pathOf(template)}?${faultyQuery}`),
   notJson: (template, method) =>
     ask(service, method, template.replace(/\{\w+\}/, account.channelId), { body: '{' }),
-  tooLargeChange: (template, method) =>
-    ask(service, method, template.replace(/\{\w+\}/, absentId), { body: ' '.repeat(smallBytes + 1) }),
-  neither: (template) => ask(service, 'POST', template, { body: {} }),
-  tooLarge: (template) =>
-    rawRequest(service, {
+  tooLarge: (template, method) => {
+    const { MAX_BODY_BYTES } = service.runtime.settings
+    const bytes = routeAt(template, method)?.limit === 'send' ? MAX_BODY_BYTES : smallBytes
+    return rawRequest(service, {
+      method,
       path: template.replace(/\{\w+\}/, account.channelId),
-      headers: { ...bearer(account.apiKey), 'Content-Length': service.runtime.settings.MAX_BODY_BYTES + 1 },
+      headers: { ...bearer(account.apiKey), 'Content-Length': bytes + 1 },
       keepOpen: true,
-    }),
+    })
+  },
   noFlow: (template) => send(template, { ...textBody(), flowId: absentId }),
   tooMuchForChannel: async (template) => {
     const config = { accountSid: `AC${'0a'.repeat(16)}`, authToken: 'token', from: '+15550100100' }
@@ -342,26 +328,6 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     await request()
     return await request()
   },
-  faultyPage: async (template) => ask(service, 'GET', `${await pathOf(template)}?${faultyPageQuery}`),
-  faultyFields: async (template, method) => {
-    const { create, update, rotate, resend, suppress } = faultyBodies
-    const ofPost = template === '/v1/suppressions' ? suppress : create
-    const ofMethod = method === 'PATCH' ? update : ofPost
-    const body = template.endsWith('/resend')
-      ? resend
-      : template.endsWith('/rotate-secret')
-        ? rotate
-        : ofMethod
-    return await ask(service, method, await pathOf(template), { body })
-  },
-  surplus: async (template, method) => ask(service, method, await pathOf(template), { body: { a: 1 } }),
-  tooLargeForSmall: (template, method) =>
-    rawRequest(service, {
-      method,
-      path: template.replace(/\{\w+\}/, absentId),
-      headers: { ...bearer(account.apiKey), 'Content-Length': smallBytes + 1 },
-      keepOpen: true,
-    }),
   endpointNotFound: (template, method) =>
     ask(service, method, template.replace(/\{\w+\}/, absentId), bodyOf(template, method)),
   suppressionNotFound: (template, method) => ask(service, method, template.replace(/\{\w+\}/, absentId)),
@@ -444,6 +410,18 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   },
 }
 
+const routeAt = (template: string, method: string) =>
+  Object.values<Route>(routes).find(
+    (route) => templateOf(route.path) === template && route.method === method.toLowerCase(),
+  )
+
+/** Posts the body that the table of routes has for an example of a refusal. */
+async function byFault(name: string, template: string, method: string): Promise<Answer> {
+  const fault = routeAt(template, method)?.body?.faults?.[name]
+  if (!fault) throw new Error(`Nobody knows how to bring about the example ${name}`)
+  return await ask(service, method, await pathOf(template), { body: fault.value })
+}
+
 /** The routes by which an account reads and changes what it has are described otherwise than those of messages. */
 const isOfMessages = (template: string) =>
   !/^\/v1\/(?:flows|endpoints|suppressions|channels(?!\/\{channelId\}\/messages))/.test(template)
@@ -514,14 +492,10 @@ const examples = Object.entries(document.paths).flatMap(([path, operations]) =>
 test.each(examples.filter((example) => !isOutOfReach(example)))(
   '$method $path: the example $name is what the service answers',
   async ({ path, method, name, value }) => {
-    const { status, headers, body } = await (refusals[name] ?? unknownExample(name))(path, method)
+    const { status, headers, body } = await (refusals[name]?.(path, method) ?? byFault(name, path, method))
     const asked = name === 'wrongMethod' ? methodOfNone : method
     validateAnswer(asked, path, status, body, headers)
     if (method === 'HEAD' && name !== 'wrongMethod' && name !== 'notHttp') return
     expect({ ...body, requestId: value.requestId }).toEqual(value)
   },
 )
-
-function unknownExample(name: string): never {
-  throw new Error(`Nobody knows how to bring about the example ${name}`)
-}

@@ -13,20 +13,17 @@ import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { shownFallback } from '../../core/sends/fallback.ts'
 import type { Needs } from '../../runtime.ts'
 import { channelRules } from '../../sends/channel-rules.ts'
-import { answerJson } from '../answer.ts'
-import { type ApiEnv, factory } from '../context.ts'
-import { authorize } from '../keys/authenticate.ts'
+import type { ApiEnv } from '../context.ts'
+import { routes } from '../routes.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
-import { type AccountSteps, queryOf } from './steps.ts'
+import type { AccountSteps } from './steps.ts'
 
 type ChannelNeeds = Needs<'db' | 'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>
 
 /** What an account can send by: its channels with their templates, and its flows (docs/reference/api.md#channels). */
-export function channelRoutes(runtime: ChannelNeeds, steps: AccountSteps) {
+export function serveChannels(runtime: ChannelNeeds, { serve, withConnection, limiter }: AccountSteps) {
   const { db } = runtime
-  const { withConnection, limiter } = steps
   const shown = createShowChannel(runtime)
-  const authorized = [steps.authenticate, authorize('messages:send', 'messages:read')] as const
 
   const find = async (c: Context<ApiEnv>) => {
     const { accountId } = c.var.caller
@@ -38,47 +35,43 @@ export function channelRoutes(runtime: ChannelNeeds, steps: AccountSteps) {
     return channel
   }
 
-  const list = factory.createHandlers(...authorized, async (c) => {
-    const query = queryOf(c, accountLists.channels.readQuery)
-    const { requestId, caller } = c.var
-    await limiter.rateLimit(c.var)
-    const { items, next } = await withConnection(c.var, () => pageOfChannels(db, caller.accountId, query))
-    const channels = items.map(shown)
-    return answerJson(c, { requestId, channels, next: accountLists.channels.writeNext(next) })
-  })
+  return {
+    listChannels: serve(routes.listChannels, async (c, { query }) => {
+      const { requestId, caller } = c.var
+      await limiter.rateLimit(c.var)
+      const { items, next } = await withConnection(c.var, () => pageOfChannels(db, caller.accountId, query))
+      return { requestId, channels: items.map(shown), next: accountLists.channels.writeNext(next) }
+    }),
 
-  const get = factory.createHandlers(...authorized, async (c) => {
-    const channel = await find(c)
-    await limiter.rateLimit(c.var)
-    return answerJson(c, { requestId: c.var.requestId, ...shown(channel) })
-  })
+    getChannel: serve(routes.getChannel, async (c) => {
+      const channel = await find(c)
+      await limiter.rateLimit(c.var)
+      return { requestId: c.var.requestId, ...shown(channel) }
+    }),
 
-  const templates = factory.createHandlers(...authorized, async (c) => {
-    const query = queryOf(c, accountLists.templates.readQuery)
-    const { channelId, provider } = await find(c)
-    await limiter.rateLimit(c.var)
-    const { items, next } = await withConnection(c.var, () => pageOfTemplates(db, channelId, query))
-    const { template } = providerRules[provider]
-    return answerJson(c, {
-      requestId: c.var.requestId,
-      templates: items.map(({ name, definition, setAt }) => ({
-        name,
-        variables: template.variablesOf(definition).map((key) => ({ key, required: true })),
-        setAt,
-      })),
-      next: accountLists.templates.writeNext(next),
-    })
-  })
+    listTemplates: serve(routes.listTemplates, async (c, { query }) => {
+      const { channelId, provider } = await find(c)
+      await limiter.rateLimit(c.var)
+      const { items, next } = await withConnection(c.var, () => pageOfTemplates(db, channelId, query))
+      const { template } = providerRules[provider]
+      return {
+        requestId: c.var.requestId,
+        templates: items.map(({ name, definition, setAt }) => ({
+          name,
+          variables: template.variablesOf(definition).map((key) => ({ key, required: true })),
+          setAt,
+        })),
+        next: accountLists.templates.writeNext(next),
+      }
+    }),
 
-  const flows = factory.createHandlers(...authorized, async (c) => {
-    const query = queryOf(c, accountLists.flows.readQuery)
-    const { requestId, caller } = c.var
-    await limiter.rateLimit(c.var)
-    const { items, next } = await withConnection(c.var, () => pageOfFlows(db, caller.accountId, query))
-    return answerJson(c, { requestId, flows: items, next: accountLists.flows.writeNext(next) })
-  })
-
-  return { list, get, templates, flows }
+    listFlows: serve(routes.listFlows, async (c, { query }) => {
+      const { requestId, caller } = c.var
+      await limiter.rateLimit(c.var)
+      const { items, next } = await withConnection(c.var, () => pageOfFlows(db, caller.accountId, query))
+      return { requestId, flows: items, next: accountLists.flows.writeNext(next) }
+    }),
+  }
 }
 
 /** Creates the function that makes the answer's form of a channel: what it takes now, and whether it works. */

@@ -1,7 +1,6 @@
 import type { OpenApiDocument } from '../openapi/document.ts'
 import type { JsonSchema } from '../openapi/json-schema.ts'
 import type { Operation } from '../openapi/operation.ts'
-import type { Paths } from '../openapi/paths.ts'
 
 /** A parameter as the document has it. */
 export interface Parameter {
@@ -25,7 +24,7 @@ export interface PlacedOperation {
 /** All operations, by their tags, in the order of the document. */
 export function operationsByTag({ tags, paths, webhooks }: OpenApiDocument) {
   const placed: PlacedOperation[] = [
-    ...Object.entries(paths as Paths).flatMap(([path, methods]) =>
+    ...Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
         id: operation.operationId,
         method: method.toUpperCase(),

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { secureHeaders } from 'hono/secure-headers'
 import { styleSheet } from '../../platform/http/page-styles.ts'
+import { once } from '../../platform/memory/once.ts'
 import { routeNotFound } from '../errors.ts'
-import { type DocumentSettings, openApiDocument } from '../openapi/document.ts'
+import { openApiDocument } from '../openapi/document.ts'
+import type { DocumentSettings } from '../routes/route.ts'
 import { baseUrlOf } from './base-url.ts'
 import { loadGuides } from './guides.ts'
 import { docsPages } from './pages.tsx'
@@ -24,7 +26,7 @@ const assets = new Map(
 )
 
 /** The OpenAPI document and the clients' documentation, each page made when it is first read. */
-export function docsRoutes(settings: DocumentSettings) {
+export function serveDocs(settings: DocumentSettings) {
   const document = once(() => openApiDocument(settings))
   const json = once(() => staticBody('application/json', JSON.stringify(document())))
   const pages = once(() => makePages(document()))
@@ -46,11 +48,6 @@ export function docsRoutes(settings: DocumentSettings) {
       }),
     ] as const,
   }
-}
-
-function once<Made>(make: () => Made): () => Made {
-  let made: Made | undefined
-  return () => (made ??= make())
 }
 
 async function makePages(document: ReturnType<typeof openApiDocument>) {

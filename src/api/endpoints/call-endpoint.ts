@@ -4,33 +4,17 @@ import { rotateSecret } from '../../../db/callbacks/endpoints.ts'
 import { resendOfEndpoint } from '../../../db/callbacks/resends.ts'
 import { endpointResent } from '../../core/accounts/audit-details.ts'
 import { mintSealedSecret } from '../../core/callbacks/callback.ts'
-import {
-  endpointDisabled,
-  noFields,
-  notCalledYet,
-  resendSchema,
-  rotationSchema,
-} from '../../core/callbacks/endpoint-request.ts'
 import { Semaphore } from '../../platform/memory/semaphore.ts'
 import type { EndpointWaker } from '../../queue/wake-endpoints.ts'
 import type { Runtime } from '../../runtime.ts'
-import { answerJson } from '../answer.ts'
 import { pauseIdleTimeout } from '../body/receive.ts'
-import { factory } from '../context.ts'
-import { ApiError } from '../errors.ts'
 import type { ClientTimeouts } from '../http/client-timeouts.ts'
-import { type EndpointSteps, endpointNotFound } from './steps.ts'
+import { endpointNotFound, notTestable, notTested } from '../routes/endpoints.ts'
+import { routes } from '../routes.ts'
+import type { EndpointSteps } from './steps.ts'
 
 /** Tests that wait at the same time, in this process and of one account: each looks for its result again and again. */
 const tests = { units: 16, unitsOfOwner: 2 }
-
-export const notTestable = (disabledReason: string | null) =>
-  new ApiError(400, endpointDisabled(disabledReason), {}, 'the endpoint is disabled')
-
-export const notTested = () =>
-  new ApiError(503, `${notCalledYet}: its result will be among the callbacks of the endpoint.`, {
-    'Retry-After': '5',
-  })
 
 /** Tests an endpoint, replaces its secret, and resends its callbacks (docs/reference/api.md#endpoints). */
 export function callEndpoint(
@@ -39,11 +23,10 @@ export function callEndpoint(
   wake: EndpointWaker,
   { testedMs }: Pick<ClientTimeouts, 'testedMs'>,
 ) {
-  const { withConnection, limiter, readBody, find, pagesOf, inTime, rowOf } = steps
+  const { serve, withConnection, limiter, find, pagesOf, inTime, rowOf } = steps
   const waitingTests = new Semaphore(tests)
 
-  const test = factory.createHandlers(...steps.withBody, async (c) => {
-    await readBody(c, noFields, {})
+  const testEndpoint = serve(routes.testEndpoint, async (c) => {
     const { endpointId, disabledAt, disabledReason } = await find(c)
     if (disabledAt) throw notTestable(disabledReason)
     await limiter.rateLimit(c.var)
@@ -62,15 +45,15 @@ export function callEndpoint(
       const result = await resultOfTest(db, { endpointId, id, withinMs: testedMs }, pagesOf(c))
       if (result === 'deleted') throw endpointNotFound()
       if (result === 'not_called') throw notTested()
-      return answerJson(c, { requestId: id, ...result })
+      return { requestId: id, ...result }
     } finally {
       resumeIdleTimeout()
       release()
     }
   })
 
-  const rotate = factory.createHandlers(...steps.withBody, async (c) => {
-    const { overlapSeconds } = await readBody(c, rotationSchema, {})
+  const rotateEndpointSecret = serve(routes.rotateEndpointSecret, async (c, { body }) => {
+    const { overlapSeconds } = body
     const { endpointId } = await find(c)
     await limiter.rateLimit(c.var)
     const { secret, sealedSecret } = mintSealedSecret(endpointId, settings.CREDENTIALS_KEY)
@@ -83,11 +66,11 @@ export function callEndpoint(
     const record: RecordIn = (transaction) => recordAudit(transaction, rowOf(c, entry))
     const bothSignUntil = await inTime(c, (recordBy) => rotateSecret(db, rotation, { recordBy, record }))
     if (!bothSignUntil) throw endpointNotFound()
-    return answerJson(c, { requestId: c.var.requestId, endpointId, secret, bothSignUntil })
+    return { requestId: c.var.requestId, endpointId, secret, bothSignUntil }
   })
 
-  const resend = factory.createHandlers(...steps.withBody, async (c) => {
-    const { since, only } = await readBody(c, resendSchema)
+  const resendCallbacks = serve(routes.resendCallbacks, async (c, { body }) => {
+    const { since, only } = body
     const { endpointId } = await find(c)
     await limiter.rateLimit(c.var)
     const asked = { endpointId, since, onlyGivenUp: only !== undefined }
@@ -99,8 +82,8 @@ export function callEndpoint(
       runPage,
     }).finally(resumeIdleTimeout)
     if (resent > 0) wake([endpointId])
-    return answerJson(c, { requestId: c.var.requestId, resent })
+    return { requestId: c.var.requestId, resent }
   })
 
-  return { test, rotate, resend }
+  return { testEndpoint, rotateEndpointSecret, resendCallbacks }
 }

@@ -3,17 +3,15 @@ import { type RecordIn, recordAudit } from '../../../db/audit/record.ts'
 import { createEndpoint as insertEndpoint } from '../../../db/callbacks/endpoints.ts'
 import { endpointDetails } from '../../core/accounts/audit-details.ts'
 import { mintSealedSecret } from '../../core/callbacks/callback.ts'
-import { endpointSchemas, tooManyEndpoints } from '../../core/callbacks/endpoint-request.ts'
 import { creationFingerprint, hashIdempotencyKey } from '../../core/requests/idempotency-key.ts'
 import type { Runtime } from '../../runtime.ts'
-import { answerJson } from '../answer.ts'
-import { type ApiEnv, factory } from '../context.ts'
-import { ApiError, unavailable } from '../errors.ts'
+import type { ApiEnv } from '../context.ts'
+import { unavailable } from '../errors.ts'
+import { accountIsFull } from '../routes/endpoints.ts'
+import { routes } from '../routes.ts'
 import { type EarlierSend, keyOf } from '../send/find-earlier.ts'
 import type { SendSteps } from '../send/steps.ts'
 import type { EndpointSteps } from './steps.ts'
-
-export const accountIsFull = () => new ApiError(400, tooManyEndpoints)
 
 /** Creates an endpoint. Its id is the id of the request, so that a repeat by its Idempotency-Key gets it as one of a send does. */
 export function createEndpoint(
@@ -21,8 +19,6 @@ export function createEndpoint(
   steps: EndpointSteps,
   { findEarlier, answerRepeat }: Pick<SendSteps, 'findEarlier' | 'answerRepeat'>,
 ) {
-  const { create: schema } = endpointSchemas(settings.CLIENT_PRIVATE_NETWORKS)
-
   /** Without the secret, which is in one answer only. */
   const repeat = (c: Context<ApiEnv>, earlier: EarlierSend, isCounted: boolean) => {
     const { requestId } = earlier
@@ -30,8 +26,7 @@ export function createEndpoint(
     return answerRepeat(c, earlier, { isCounted, body, status: 201 })
   }
 
-  return factory.createHandlers(...steps.withBody, async (c) => {
-    const fields = await steps.readBody(c, schema)
+  return steps.serve(routes.createEndpoint, async (c, { body: fields }) => {
     const { requestId, caller } = c.var
     const { accountId } = caller
     const key = keyOf(c.env.incoming)
@@ -53,7 +48,7 @@ export function createEndpoint(
       insertEndpoint(db, endpoint, { idempotency, recordBy, record }),
     )
     if (creation === 'too_many') throw accountIsFull()
-    if (creation === 'created') return answerJson(c, { requestId, endpointId: requestId, secret }, 201)
+    if (creation === 'created') return { requestId, endpointId: requestId, secret }
     const first = await findEarlier(c.var, idempotency)
     if (!first) throw unavailable()
     return await repeat(c, first, true)

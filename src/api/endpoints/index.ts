@@ -9,8 +9,8 @@ import { manageEndpoints } from './manage-endpoints.ts'
 import { readEndpoints } from './read-endpoints.ts'
 import { endpointSteps } from './steps.ts'
 
-/** The routes by which an account manages its endpoints (docs/reference/api.md#endpoints). */
-export function endpointRoutes(
+/** Serves the routes by which an account manages its endpoints (docs/reference/api.md#endpoints). */
+export function serveEndpoints(
   runtime: Runtime,
   account: AccountSteps,
   sendSteps: SendSteps,
@@ -20,7 +20,7 @@ export function endpointRoutes(
   const wake = createWakeEndpoints(runtime)
   return {
     ...readEndpoints(runtime, steps),
-    create: createEndpoint(runtime, steps, sendSteps),
+    createEndpoint: createEndpoint(runtime, steps, sendSteps),
     ...manageEndpoints(runtime, steps, wake),
     ...callEndpoint(runtime, steps, wake, timeouts),
   }

@@ -3,42 +3,34 @@ import { pageOfEndpoints } from '../../../db/callbacks/endpoints.ts'
 import { accountLists } from '../../core/accounts/account-lists.ts'
 import { webhookIdOf } from '../../core/callbacks/callback.ts'
 import type { Needs } from '../../runtime.ts'
-import { queryOf } from '../account/steps.ts'
-import { answerJson } from '../answer.ts'
-import { factory } from '../context.ts'
+import { routes } from '../routes.ts'
 import type { EndpointSteps } from './steps.ts'
 
 /** Lists and reads endpoints, and lists their callbacks (docs/reference/api.md#endpoints). */
-export function readEndpoints({ db }: Needs<'db'>, steps: EndpointSteps) {
-  const { withConnection, limiter, find } = steps
+export function readEndpoints({ db }: Needs<'db'>, { serve, withConnection, limiter, find }: EndpointSteps) {
+  return {
+    listEndpoints: serve(routes.listEndpoints, async (c, { query }) => {
+      await limiter.rateLimit(c.var)
+      const { requestId, caller } = c.var
+      const { items, next } = await withConnection(c.var, () => pageOfEndpoints(db, caller.accountId, query))
+      return { requestId, endpoints: items, next: accountLists.endpoints.writeNext(next) }
+    }),
 
-  const list = factory.createHandlers(...steps.authorized, async (c) => {
-    const { readQuery, writeNext } = accountLists.endpoints
-    const query = queryOf(c, readQuery)
-    await limiter.rateLimit(c.var)
-    const { requestId, caller } = c.var
-    const { items, next } = await withConnection(c.var, () => pageOfEndpoints(db, caller.accountId, query))
-    return answerJson(c, { requestId, endpoints: items, next: writeNext(next) })
-  })
+    getEndpoint: serve(routes.getEndpoint, async (c) => {
+      const endpoint = await find(c)
+      await limiter.rateLimit(c.var)
+      return { requestId: c.var.requestId, ...endpoint }
+    }),
 
-  const get = factory.createHandlers(...steps.authorized, async (c) => {
-    const endpoint = await find(c)
-    await limiter.rateLimit(c.var)
-    return answerJson(c, { requestId: c.var.requestId, ...endpoint })
-  })
-
-  const callbacks = factory.createHandlers(...steps.authorized, async (c) => {
-    const { readQuery, writeNext } = accountLists.callbacks
-    const query = queryOf(c, readQuery)
-    const { endpointId } = await find(c)
-    await limiter.rateLimit(c.var)
-    const { items, next } = await withConnection(c.var, () => pageOfCallbacks(db, endpointId, query))
-    return answerJson(c, {
-      requestId: c.var.requestId,
-      callbacks: items.map((callback) => ({ webhookId: webhookIdOf(callback), ...callback })),
-      next: writeNext(next),
-    })
-  })
-
-  return { list, get, callbacks }
+    listCallbacks: serve(routes.listCallbacks, async (c, { query }) => {
+      const { endpointId } = await find(c)
+      await limiter.rateLimit(c.var)
+      const { items, next } = await withConnection(c.var, () => pageOfCallbacks(db, endpointId, query))
+      return {
+        requestId: c.var.requestId,
+        callbacks: items.map((callback) => ({ webhookId: webhookIdOf(callback), ...callback })),
+        next: accountLists.callbacks.writeNext(next),
+      }
+    }),
+  }
 }

@@ -7,27 +7,18 @@ import { Deadline } from '../../platform/deadline.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { AccountSteps } from '../account/steps.ts'
 import { type ApiEnv, answerWithinMs } from '../context.ts'
-import { ApiError, unavailable } from '../errors.ts'
-import { authorize } from '../keys/authenticate.ts'
+import { unavailable } from '../errors.ts'
+import { endpointNotFound } from '../routes/endpoints.ts'
 import { answerMarginMs } from '../send/record.ts'
 
 export type EndpointSteps = ReturnType<typeof endpointSteps>
 
-export const endpointNotFound = () => new ApiError(404, 'Endpoint not found')
-
 /** The steps of the routes by which an account manages its endpoints. */
 export function endpointSteps(runtime: Runtime, account: AccountSteps) {
   const { db, clock } = runtime
-  const { authenticate, withConnection, bodies, limiter, rowOf } = account
-  const authorized = [authenticate, authorize('endpoints:manage')] as const
+  const { withConnection } = account
   return {
-    withConnection,
-    limiter,
-    rowOf,
-    readBody: bodies.read,
-    /** The first steps of a route without a body, and of one that may have one. */
-    authorized,
-    withBody: [bodies.refuseDeclaredOversize, ...authorized] as const,
+    ...account,
 
     /** @throws ApiError 404, the same for an absent endpoint and one of another account. */
     async find(c: Context<ApiEnv>) {

@@ -1,7 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
 import { cancelSend } from '../../../db/sends/cancel.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
-import type { SendStatus } from '../../core/sends/timeline.ts'
 import { createWakeEndpoints } from '../../queue/wake-endpoints.ts'
 import { createWakeLanes } from '../../queue/wake-sends.ts'
 import type { Runtime } from '../../runtime.ts'
@@ -10,21 +9,17 @@ import { answerJson } from '../answer.ts'
 import type { BodySteps } from '../body/body-steps.ts'
 import { joined } from '../body/pieces.ts'
 import { type ApiEnv, factory } from '../context.ts'
-import { ApiError } from '../errors.ts'
 import { authorize } from '../keys/authenticate.ts'
-import { messageNotFound } from './get-message.ts'
-
-export const notCancelable = (status: SendStatus) =>
-  new ApiError(409, `The send is ${status}: only one that waits can be canceled.`)
-
-export const wantsNoBody = () => new ApiError(400, 'body: has to be absent, or {}')
+import { messageNotFound, notCancelable, wantsNoBody } from '../routes/messages.ts'
+import { routes } from '../routes.ts'
+import type { Handlers } from '../serve.ts'
 
 /** Cancels a send that waits (docs/reference/api.md#cancel). After a 200, its provider is not called. */
 export function cancelMessage(
   runtime: Runtime,
   authenticate: MiddlewareHandler<ApiEnv>,
   { refuseDeclaredOversize, readBody }: BodySteps,
-) {
+): Handlers {
   const { db } = runtime
   const followEnd = createFollowEnd(
     runtime,
@@ -46,7 +41,7 @@ export function cancelMessage(
   return factory.createHandlers(
     refuseDeclaredOversize,
     authenticate,
-    authorize('messages:send'),
+    authorize(...routes.cancelMessage.permissions),
     refuseContent,
     async (c) => {
       const { accountId } = c.get('caller')

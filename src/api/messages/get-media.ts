@@ -7,9 +7,7 @@ import { Semaphore } from '../../platform/memory/semaphore.ts'
 import { credentialsKeys } from '../../platform/settings/settings.ts'
 import type { Needs } from '../../runtime.ts'
 import { answerWithinMs, factory } from '../context.ts'
-import { ApiError } from '../errors.ts'
-
-export const mediaNotFound = () => new ApiError(404, 'No such media, or its link has expired.')
+import { mediaNotFound } from '../routes/messages.ts'
 
 /** Answers a provider's request for a send's media, by a link that the provider was given (docs/reference/api.md#media-links). */
 export function getMedia({

@@ -9,6 +9,7 @@ import { type ApiEnv, factory, type RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { clientsTraceparent } from '../http/trace-request.ts'
 import { authorize } from '../keys/authenticate.ts'
+import { routes } from '../routes.ts'
 import { acceptedAs } from '../send/answer-repeat.ts'
 import { checkMediaContent } from '../send/check-media-content.ts'
 import { atOnce, type Schedule } from '../send/check-send-at.ts'
@@ -32,7 +33,7 @@ export function sendBatch(
   return factory.createHandlers(
     refuseDeclaredOversize,
     authenticate,
-    authorize('messages:send'),
+    authorize(...routes.sendBatch.permissions),
     readBody,
     validate('batch'),
     async (c) => {

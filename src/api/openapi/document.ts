@@ -1,30 +1,23 @@
-import { webhookReceipt } from '../../core/providers/webhook-receipts.ts'
-import type { Settings } from '../../platform/settings/settings.ts'
+import { z } from 'zod'
+import { permissions } from '../../core/accounts/api-key.ts'
 import { basePlaceholder } from '../docs/base-url.ts'
 import type { GuideName } from '../docs/guide.ts'
-import { index } from '../index-route.ts'
-import { batchAndListSchemas } from './batch-and-list.ts'
-import { changeSchemas } from './changes.ts'
-import { channelSchemas } from './channels.ts'
-import { endpointSchemasByName } from './endpoints.ts'
-import { inputSchema } from './json-schema.ts'
-import { paths } from './paths.ts'
-import { bodySchemas } from './request-body.ts'
+import type { DocumentSettings } from '../routes/route.ts'
+import { named, text, uuid } from '../routes/schemas.ts'
+import { tags } from '../routes/tags.ts'
+import { routesOf, templateOf } from '../routes.ts'
+import { allNamed, type JsonSchema } from './json-schema.ts'
+import { type Operation, operationOf } from './operation.ts'
+import { withSendParts } from './request-body.ts'
 import { headers } from './responses.ts'
-import { suppressionSchemas } from './suppressions.ts'
-import { timelineSchemas } from './timeline.ts'
-import { callbackSchemas, webhooks } from './webhooks.ts'
+import { eventSchemas } from './timeline.ts'
+import { webhooks } from './webhooks.ts'
 
-export type DocumentSettings = Pick<
-  Settings,
-  | 'CLIENT_PRIVATE_NETWORKS'
-  | 'MAX_BODY_BYTES'
-  | 'PUBLIC_BASE_URL'
-  | 'RATE_LIMIT_POINTS'
-  | 'RATE_LIMIT_WINDOW_SECONDS'
->
+const inCode = permissions.map((permission) => `\`${permission}\``)
+const anyPermission = `${inCode.slice(0, -1).join(', ')} and ${inCode.at(-1)}`
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>
+export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post' | 'patch' | 'delete', Operation>>>
 
 /** The OpenAPI 3.1 document of all routes of the API. */
 export function openApiDocument(settings: DocumentSettings) {
@@ -41,9 +34,9 @@ export function openApiDocument(settings: DocumentSettings) {
       ...(publicBaseUrl === undefined ? [] : [{ url: publicBaseUrl.replace(/\/+$/, '') }]),
       { url: '/', description: 'The address that served this document.' },
     ],
-    tags: tags(publicBaseUrl !== undefined),
+    tags: tagsOf(settings),
     externalDocs: guide('first-send', 'First send'),
-    paths: paths(settings),
+    paths: pathsOf(settings),
     webhooks: webhooks(),
     components: {
       securitySchemes: {
@@ -51,147 +44,14 @@ export function openApiDocument(settings: DocumentSettings) {
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'omk_…',
-          description:
-            'An API key. It has one or more of the permissions `messages:send`, `messages:read`, `endpoints:manage` and `suppressions:manage`.',
+          description: `An API key. It has one or more of the permissions ${anyPermission}.`,
         },
       },
       headers,
-      schemas: {
-        ...bodySchemas(settings.CLIENT_PRIVATE_NETWORKS),
-        Accepted: accepted,
-        ...timelineSchemas(),
-        WebhookReceipt: inputSchema(webhookReceipt),
-        ...batchAndListSchemas(),
-        ...changeSchemas(),
-        ...channelSchemas,
-        ...endpointSchemasByName,
-        ...suppressionSchemas,
-        ...callbackSchemas,
-        Index: indexSchema,
-        Health: health,
-        Error: error,
-      },
+      // After the paths, which name the schemas of bodies that depend on settings.
+      schemas: schemas(),
     },
   }
-}
-
-/** Each with the guide about it. */
-const tags = (hasMedia: boolean) => [
-  {
-    name: 'Messages',
-    description:
-      'Send messages now or later, move and cancel them, list them, and read their state and timeline.',
-    externalDocs: guide('first-send', 'First send'),
-  },
-  {
-    name: 'Channels',
-    description: 'What an account can send by: its channels, templates and flows.',
-    externalDocs: guide('first-send', 'First send'),
-  },
-  {
-    name: 'Endpoints',
-    description: 'Where an account gets callbacks about its sends, and how they go.',
-    externalDocs: guide('callbacks', 'Callbacks, and how to verify them'),
-  },
-  {
-    name: 'Suppressions',
-    description: 'Contacts that get nothing from an account.',
-    externalDocs: guide('suppressions', 'Who gets nothing, and why'),
-  },
-  {
-    name: 'Callbacks',
-    description: 'Calls to the endpoints of an account.',
-    externalDocs: guide('callbacks', 'Callbacks, and how to verify them'),
-  },
-  {
-    name: 'Receipts',
-    description: 'What providers report after they have accepted a message.',
-    externalDocs: guide('receipts', 'What receipts mean'),
-  },
-  ...(hasMedia
-    ? [
-        {
-          name: 'Media',
-          description: 'Links for providers.',
-          externalDocs: guide('media', 'Media'),
-        },
-      ]
-    : []),
-  { name: 'Health', description: 'For load balancers.', externalDocs: guide('errors', 'Errors') },
-  {
-    name: 'Documentation',
-    description: 'This document, and the guides.',
-    externalDocs: guide('typed-clients', 'Typed clients'),
-  },
-]
-
-/** A guide at the address by which the document is read. */
-const guide = (name: GuideName, description: string) => ({
-  url: `${basePlaceholder}/docs/${name}`,
-  description,
-})
-
-const requestId = { type: 'string', format: 'uuid' }
-
-const accepted = {
-  type: 'object',
-  description: 'The send is recorded. Its timeline says when the message was sent.',
-  properties: { requestId: { ...requestId, description: 'The id of the send. Keep it.' } },
-  required: ['requestId'],
-  additionalProperties: false,
-}
-
-const indexSchema = {
-  type: 'object',
-  properties: {
-    service: { type: 'string', description: 'The name of the service.' },
-    docs: { type: 'string', description: 'The reference and the guides.' },
-    openapi: { type: 'string', description: 'The OpenAPI document.' },
-    health: { type: 'string', description: 'Whether the process is running.' },
-    readiness: { type: 'string', description: 'Whether the process takes requests.' },
-    send: { type: 'array', items: { type: 'string' }, description: 'The routes that send messages.' },
-    cancel: { type: 'string', description: 'The route that cancels a send.' },
-    cancelMany: {
-      type: 'string',
-      description: 'The route that cancels all that waits with a reference, or in a flow.',
-    },
-    move: { type: 'string', description: 'The route that moves a scheduled send to another time.' },
-    read: { type: 'string', description: "The route for a send's state and timeline." },
-    list: { type: 'string', description: 'The route that lists sends.' },
-    channels: { type: 'string', description: 'The route that lists channels.' },
-    flows: { type: 'string', description: 'The route that lists flows.' },
-    endpoints: { type: 'string', description: 'The route that lists endpoints.' },
-    suppressions: { type: 'string', description: 'The route that lists contacts that get nothing.' },
-  },
-  required: Object.keys(index),
-  additionalProperties: false,
-}
-
-const health = {
-  type: 'object',
-  properties: {
-    status: { type: 'string', enum: ['ok'], description: 'All is well.' },
-    version: { type: 'string', description: 'The version of the service; of `/healthz` alone.' },
-  },
-  required: ['status'],
-  additionalProperties: false,
-}
-
-const error = {
-  type: 'object',
-  description: 'The body of every error, on every path.',
-  properties: {
-    statusCode: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
-    error: { type: 'string', description: 'The name of the status.' },
-    message: {
-      type: 'string',
-      description:
-        'What is wrong, for people. The wording may change, except for `Channel not found` and `flowId: no such flow`.',
-    },
-    requestId: { ...requestId, description: 'The id of this request. Quote it when you ask for help.' },
-  },
-  required: ['statusCode', 'error', 'message', 'requestId'],
-  additionalProperties: false,
 }
 
 function about({
@@ -208,4 +68,61 @@ function about({
   routes also accept \`HEAD\`.
 - Ids are opaque: an unknown id is a 404, whatever its form.
 - An account may send ${points.toLocaleString('en-US')} requests in ${seconds} s, unless it has a limit of its own.`
+}
+
+function pathsOf(settings: DocumentSettings): Paths {
+  const paths: Paths = {}
+  for (const [name, route] of routesOf(settings)) {
+    const { method, path, documentedHead } = route
+    paths[templateOf(path)] = {
+      ...paths[templateOf(path)],
+      [method]: operationOf(name, route, settings),
+      ...(documentedHead !== undefined && { head: operationOf(documentedHead, route, settings) }),
+    }
+  }
+  return paths
+}
+
+/** Those that have routes, and that of the callbacks, each with the guide about it. */
+function tagsOf(settings: DocumentSettings) {
+  const used = new Set([...routesOf(settings).map(([, { tag }]) => tag), 'Callbacks'])
+  return Object.entries(tags)
+    .filter(([name]) => used.has(name))
+    .map(
+      ([
+        name,
+        {
+          description,
+          guide: [page, title],
+        },
+      ]) => ({
+        name,
+        description,
+        externalDocs: guide(page, title),
+      }),
+    )
+}
+
+/** A guide at the address by which the document is read. */
+const guide = (name: GuideName, description: string) => ({
+  url: `${basePlaceholder}/docs/${name}`,
+  description,
+})
+
+named(
+  'Error',
+  z
+    .strictObject({
+      statusCode: z.int().min(400).max(599).describe('The HTTP status.'),
+      error: text('The name of the status.'),
+      message: text(
+        'What is wrong, for people. The wording may change, except for `Channel not found` and `flowId: no such flow`.',
+      ),
+      requestId: uuid('The id of this request. Quote it when you ask for help.'),
+    })
+    .describe('The body of every error, on every path.'),
+)
+
+function schemas(): Record<string, JsonSchema> {
+  return { ...withSendParts(allNamed()), ...eventSchemas() }
 }

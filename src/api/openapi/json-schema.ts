@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { namedSchemas } from '../routes/schemas.ts'
 
 /** A JSON Schema of OpenAPI 3.1; only the keywords used here have a type. */
 export interface JsonSchema {
@@ -11,31 +12,63 @@ export interface JsonSchema {
   [keyword: string]: unknown
 }
 
-export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+const uriOf = (name: string) => `#/components/schemas/${name}`
 
-/** The JSON Schema of a zod schema's input, before it is parsed. */
+export const ref = (name: string): JsonSchema => ({ $ref: uriOf(name) })
+
+/** Of a body whose fields aren't described. */
+export const formOf = (type: string): JsonSchema => ({
+  type: type.startsWith('application/') ? 'object' : 'string',
+})
+
+const options = {
+  // As a client writes a body, before it is parsed.
+  io: 'input',
+  unrepresentable: ({ zodSchema }: { zodSchema: z.core.$ZodType }) =>
+    zodSchema._zod.def.type === 'date'
+      ? ({ type: 'string', format: 'date-time' } as const)
+      : ('any' as const),
+} as const
+
+/** The JSON Schemas of all named schemas, which refer to each other by their names. */
+export function allNamed(): Record<string, JsonSchema> {
+  const { schemas } = z.toJSONSchema(namedSchemas, { ...options, uri: uriOf })
+  return mapValues(schemas as Record<string, JsonSchema>, ({ $schema, $id, ...schema }) => simplified(schema))
+}
+
+/** The JSON Schema of a zod schema's input. One with a name is a reference, also within it. */
 export function inputSchema(schema: z.ZodType): JsonSchema {
-  const { $schema, ...form } = z.toJSONSchema(schema, {
-    io: 'input',
-    unrepresentable: 'any',
-    override: ({ jsonSchema }) => simplify(jsonSchema as JsonSchema),
-  }) as JsonSchema
-  return form
+  const { $schema, ...form } = z.toJSONSchema(schema, { ...options, override: referToNamed }) as JsonSchema
+  return simplified(form)
+}
+
+function referToNamed({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }): void {
+  const name = namedSchemas.get(zodSchema)?.id
+  if (name === undefined) return
+  const schema = jsonSchema as JsonSchema
+  for (const keyword of Object.keys(schema)) delete schema[keyword]
+  Object.assign(schema, ref(name))
 }
 
 /**
  * Rewrites a schema for client generators, most of which don't support all keywords: `enum` instead of `const`, and `null` as one
  * of the types instead of an `anyOf`. Also removes JavaScript's limits of integers.
  */
-function simplify(schema: JsonSchema): void {
+function simplified(given: JsonSchema): JsonSchema {
+  const schema = mapValues(given, simplifiedWithin) as JsonSchema
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if ('const' in schema) schema.enum = [schema.const]
   delete schema.const
   const [value, nothing] = schema.anyOf ?? []
-  if (!value || nothing?.type !== 'null') return
-  delete schema.anyOf
-  Object.assign(schema, { ...orNull(value), ...schema })
+  if (!value || nothing?.type !== 'null') return schema
+  const { anyOf: _, ...others } = schema
+  return { ...orNull(value), ...others }
+}
+
+function simplifiedWithin(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(simplifiedWithin)
+  return typeof value === 'object' && value !== null ? simplified(value as JsonSchema) : value
 }
 
 /** The schema of a nullable field, without null. */

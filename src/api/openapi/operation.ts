@@ -1,60 +1,73 @@
-import { pageLimits, type QueryParameter } from '../../core/requests/query.ts'
-import type { Settings } from '../../platform/settings/settings.ts'
-import type { JsonSchema } from './json-schema.ts'
-import type { AnswerDescription } from './responses.ts'
+import type { QueryParameter } from '../../core/requests/query.ts'
+import { type DocumentSettings, type PathParameter, type Route, schemaOf } from '../routes/route.ts'
+import { formOf, inputSchema } from './json-schema.ts'
+import { refusalsOf } from './refusals.ts'
+import { type AnswerDescription, answersOf, refusedAnswers } from './responses.ts'
 
-/** A route of the document. */
+/** A route as the document has it. */
 export interface Operation {
   operationId: string
   tags: string[]
   summary: string
   description?: string
-  security?: Record<string, string[]>[]
+  security?: Record<string, readonly string[]>[]
   parameters?: object[]
   requestBody?: object
   responses: Record<string, AnswerDescription>
 }
 
-export type PathSettings = Pick<
-  Settings,
-  'MAX_BODY_BYTES' | 'PUBLIC_BASE_URL' | 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'
->
+export function operationOf(operationId: string, route: Route, settings: DocumentSettings): Operation {
+  const { tag, summary, description, permissions = [], params = {}, query, isIdempotent, isTraced } = route
+  const parameters = [
+    ...Object.entries(params).map(inPath),
+    ...Object.entries(query?.parameters ?? {}).map(inQuery),
+    ...(isIdempotent ? [idempotencyKey] : []),
+    ...(isTraced ? [traceparent] : []),
+  ]
+  const requestBody = bodyOf(route)
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description,
+    security: permissions.map((permission) => ({ apiKey: [permission] })),
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
+    responses: { ...answersOf(route), ...refusedAnswers(refusalsOf(route), route, settings) },
+  }
+}
 
-/** For a route without an API key. */
-export const open: [] = []
-
-export const inPath = (name: string, description: string, example?: string) => ({
+const inPath = ([name, { what, example }]: [string, PathParameter]) => ({
   name,
   in: 'path',
   required: true,
-  description,
+  description: what,
   schema: { type: 'string' },
   ...(example !== undefined && { example }),
 })
 
-const pageSchemas: Record<string, JsonSchema> = {
-  limit: {
-    type: 'integer',
-    minimum: pageLimits.min,
-    maximum: pageLimits.max,
-    default: pageLimits.byDefault,
-  },
-  after: { type: 'string' },
+const inQuery = ([name, { what, schema }]: [string, QueryParameter]) => ({
+  name,
+  in: 'query',
+  description: what,
+  schema: inputSchema(schema),
+})
+
+/** A DELETE refuses a body with content; HTTP gives it no meaning, so the document has none. */
+function bodyOf({ method, body }: Route): object | undefined {
+  if (!body || method === 'delete') return undefined
+  const { description, isOptional = false, examples, otherTypes = [] } = body
+  return {
+    required: !isOptional,
+    ...(description !== undefined && { description }),
+    content: {
+      'application/json': { schema: inputSchema(schemaOf(body, [])), examples },
+      ...Object.fromEntries(otherTypes.map((type) => [type, { schema: formOf(type) }])),
+    },
+  }
 }
 
-/** @param schemas of the parameters but those of paging, as JSON Schema has words for them. */
-export const inQuery = (
-  parameters: Record<string, Pick<QueryParameter, 'what'>>,
-  schemas: Record<string, JsonSchema> = {},
-) =>
-  Object.entries(parameters).map(([name, { what }]) => ({
-    name,
-    in: 'query',
-    description: what,
-    schema: pageSchemas[name] ?? schemas[name],
-  }))
-
-export const idempotencyKey = {
+const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
@@ -62,7 +75,7 @@ export const idempotencyKey = {
   schema: { type: 'string', pattern: String.raw`^(?:[^"].{0,254}|"(?:[^"\\]|\\["\\]){1,255}")$` },
 }
 
-export const traceparent = {
+const traceparent = {
   name: 'traceparent',
   in: 'header',
   description:

@@ -1,26 +1,28 @@
 import { contactKinds, defaultContactType } from '../../core/contacts/contact.ts'
 import { messageTypes } from '../../core/messages/message.ts'
-import type { Network } from '../../core/requests/public-address.ts'
-import { sendRequestSchemas } from '../../core/sends/send-request.ts'
-import { inputSchema, type JsonSchema, mapValues, notNull, ref } from './json-schema.ts'
+import { type JsonSchema, mapValues, notNull, ref } from './json-schema.ts'
 
 type Properties = Record<string, JsonSchema>
 
 /**
- * The schemas of a send's body, by name: generated from the service's own schemas, except for the checks of whole objects, which
- * are written by hand. tests/rules/openapi/document.test.ts checks that they agree with the service.
+ * Adds the parts of a send's body, by name. Zod has no words for its checks of whole objects, so these are written by hand:
+ * tests/rules/openapi/document.test.ts checks that they agree with the service.
  */
-export function bodySchemas(allowedPrivateNetworks: readonly Network[]): Record<string, JsonSchema> {
-  const bodies = sendRequestSchemas(allowedPrivateNetworks)
-  const channelInBody = inputSchema(bodies.channelInBody)
-  const channelInPath = inputSchema(bodies.channelInPath)
-  const { contact = {}, message = {} } = channelInBody.properties ?? {}
+export function withSendParts(named: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  const { SendRequest = {}, ChannelSendRequest = {}, BatchRequest = {} } = named
+  const { contact = {}, message = {} } = SendRequest.properties ?? {}
   const { text = {}, template = {}, media = {}, ...others } = message.properties ?? {}
   const { items: variable = {}, ...variables } = template.properties?.variables ?? {}
   const contents = { text: ref('Text'), template: ref('Template'), media: ref('Media') }
+  const { messages = {} } = BatchRequest.properties ?? {}
   return {
-    SendRequest: withParts(channelInBody),
-    ChannelSendRequest: withParts(channelInPath),
+    ...named,
+    SendRequest: withParts(SendRequest),
+    ChannelSendRequest: withParts(ChannelSendRequest),
+    BatchRequest: {
+      ...BatchRequest,
+      properties: { messages: { ...messages, items: ref('SendRequest') } },
+    },
     Contact: contactSchema(contact),
     Message: messageSchema(message),
     ...Object.fromEntries(

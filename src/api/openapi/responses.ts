@@ -1,7 +1,7 @@
 import { errorBody } from '../errors.ts'
-import { exampleIds } from './examples.ts'
-import { type JsonSchema, ref } from './json-schema.ts'
-import type { Refusals } from './refusals.ts'
+import { exampleIds } from '../routes/examples.ts'
+import type { DocumentSettings, Refusals, Route } from '../routes/route.ts'
+import { formOf, inputSchema, type JsonSchema, ref } from './json-schema.ts'
 
 interface Header {
   description: string
@@ -44,11 +44,14 @@ export const headers: Record<string, Header> = {
   },
 }
 
-export const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit']
-/** Statuses of answers to sends that may come after the rate limit was counted, and then have its headers. */
-export const countedSend = [422, 429, 500, 503]
-/** Statuses of answers of an account's routes that may have these headers. */
-export const countedRequest = [400, 404, ...countedSend]
+const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit']
+
+/** The statuses of refusals that may come after the rate limit of the account was counted, and then have its headers. */
+const counted: Record<NonNullable<Route['limit']>, readonly number[]> = {
+  send: [422, 429, 500, 503],
+  request: [400, 404, 422, 429, 500, 503],
+  read: [],
+}
 
 const meanings: Record<number, string> = {
   400: 'The request is invalid. Fix what `message` names.',
@@ -69,38 +72,51 @@ export interface AnswerDescription {
   content?: Record<string, object>
 }
 
-export const headerRefs = (names: readonly string[]) =>
+const headerRefs = (names: readonly string[]) =>
   Object.fromEntries(
-    ['X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+    ['X-Request-Id', ...new Set(names)].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   )
 
-/** An answer in JSON, with an example. */
-export function answer(
-  description: string,
-  schema: string,
-  example: object,
-  headerNames: readonly string[] = [],
-): AnswerDescription {
+/** What a route answers with if it refuses nothing. */
+export function answersOf({ answer, limit, isIdempotent }: Route): Record<string, AnswerDescription> {
+  const { status = 200, what, schema, example, types = [], hasEtag } = answer
+  const ofEtag = headerRefs(['ETag'])
+  const content = {
+    ...(schema && { 'application/json': { schema: inputSchema(schema), example } }),
+    ...Object.fromEntries(types.map((type) => [type, type === '*/*' ? {} : { schema: formOf(type) }])),
+  }
+  const names = [
+    ...(limit === 'send' || limit === 'request' ? rateLimitHeaders : []),
+    ...(isIdempotent ? ['Idempotent-Replayed'] : []),
+  ]
   return {
-    description,
-    headers: headerRefs(headerNames),
-    content: { 'application/json': { schema: ref(schema), example } },
+    [status]: {
+      description: what,
+      headers: hasEtag ? ofEtag : headerRefs(names),
+      ...(Object.keys(content).length > 0 && { content }),
+    },
+    ...(hasEtag && { 304: { description: 'Unchanged since the `If-None-Match`.', headers: ofEtag } }),
   }
 }
 
 /** The error answers by status, with the service's messages as examples. */
-export function refused(
+export function refusedAnswers(
   refusals: Refusals,
-  counted: readonly number[] = [],
+  { limit = 'read' }: Route,
+  settings: DocumentSettings,
 ): Record<string, AnswerDescription> {
-  const statuses = new Set(Object.values(refusals).map(({ error }) => error.statusCode))
+  const made = Object.entries(refusals).map(([name, { summary, error }]) => ({
+    name,
+    summary,
+    error: error(settings),
+  }))
+  const statuses = [...new Set(made.map(({ error }) => error.statusCode))]
   return Object.fromEntries(
-    [...statuses].map((status) => {
-      const same = Object.entries(refusals).filter(([, { error }]) => error.statusCode === status)
-      const ofCount = counted.includes(status) ? rateLimitHeaders : []
-      const own = same.flatMap(([, { error }]) => Object.keys(error.headers))
+    statuses.map((status) => {
+      const same = made.filter(({ error }) => error.statusCode === status)
+      const ofCount = counted[limit].includes(status) ? rateLimitHeaders : []
       const examples = Object.fromEntries(
-        same.map(([name, { summary, error }]) => [
+        same.map(({ name, summary, error }) => [
           name,
           { summary, value: errorBody(status, error.message, exampleIds.requestId) },
         ]),
@@ -109,7 +125,7 @@ export function refused(
         status,
         {
           description: meanings[status] ?? '',
-          headers: headerRefs([...new Set([...own, ...ofCount])]),
+          headers: headerRefs([...same.flatMap(({ error }) => Object.keys(error.headers)), ...ofCount]),
           content: { 'application/json': { schema: ref('Error'), examples } },
         },
       ]

@@ -3,21 +3,10 @@ import { timelineFields } from '../../core/sends/timeline.ts'
 import { timelineEvents } from '../../core/sends/timeline-events.ts'
 import { inputSchema, type JsonSchema, mapValues, ref } from './json-schema.ts'
 
-/** The schemas of the answer of `GET /v1/messages/:requestId`, by name. Not strict, because fields may be added. */
-export function timelineSchemas(): Record<string, JsonSchema> {
-  const { properties = {}, ...timeline } = schemaOf(timelineFields)
-  const { contact = {}, events } = properties
+/** The schemas of the events of a timeline, by name. */
+export function eventSchemas(): Record<string, JsonSchema> {
   const variants = mapValues(timelineEvents, (_event, name) => ref(schemaName(name)))
   return {
-    Timeline: {
-      ...timeline,
-      properties: {
-        ...properties,
-        contact: ref('KnownContact'),
-        events: { ...events, items: ref('TimelineEvent') },
-      },
-    },
-    KnownContact: contact,
     TimelineEvent: {
       description: 'One of these. Others may be added: ignore unknown ones.',
       oneOf: Object.values(variants),

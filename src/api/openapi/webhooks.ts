@@ -1,16 +1,17 @@
+import { z } from 'zod'
 import { type CallbackType, callbackBody, sendChangeTypes, testType } from '../../core/callbacks/callback.ts'
 import { messageTypes } from '../../core/messages/message.ts'
 import { deliveryStates } from '../../core/receipts/receipt.ts'
 import { sendStatuses } from '../../core/sends/timeline.ts'
-import { exampleIds } from './examples.ts'
-import { type JsonSchema, ref } from './json-schema.ts'
-import { open } from './operation.ts'
+import { exampleIds } from '../routes/examples.ts'
+import { count, named, text, timeText, uuid } from '../routes/schemas.ts'
+import { inputSchema } from './json-schema.ts'
 
 /** What endpoints get (docs/reference/callbacks.md), as webhooks of OpenAPI 3.1, by their types. */
 export function webhooks() {
   return Object.fromEntries([
-    ...sendChangeTypes.map((type) => [type, { post: operation(type, meanings[type], 'SendChange') }]),
-    [testType, { post: operation(testType, 'An operator tests the endpoint', 'EndpointTest') }],
+    ...sendChangeTypes.map((type) => [type, { post: operation(type, meanings[type], sendChange) }]),
+    [testType, { post: operation(testType, 'An operator tests the endpoint', endpointTest) }],
   ])
 }
 
@@ -45,16 +46,16 @@ const headers = [
   ),
 ]
 
-function operation(type: CallbackType, summary: string, schema: string) {
+function operation(type: CallbackType, summary: string, schema: z.ZodType) {
   return {
     operationId: `on${type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())}`,
     tags: ['Callbacks'],
-    security: open,
+    security: [],
     summary,
     parameters: headers,
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: ref(schema), example: exampleOf(type) } },
+      content: { 'application/json': { schema: inputSchema(schema), example: exampleOf(type) } },
     },
     responses: {
       '2XX': { description: 'Taken. The body is ignored.' },
@@ -85,67 +86,49 @@ const exampleOf = (type: CallbackType): unknown =>
     }),
   )
 
-const string = (description: string, more: JsonSchema = {}): JsonSchema => ({
-  type: 'string',
-  description,
-  ...more,
-})
-const orNull = (description: string): JsonSchema => ({ type: ['string', 'null'], description })
-const id = { format: 'uuid' }
-
 const about = (types: readonly string[]) => ({
-  type: string('What changed.', { enum: [...types] }),
-  timestamp: string('When the change was recorded, in UTC; the same at every try.', { format: 'date-time' }),
+  type: z.enum(types).describe('What changed.'),
+  timestamp: timeText('When the change was recorded, in UTC; the same at every try.'),
 })
 
-/** Not strict, because fields may be added. */
-export const callbackSchemas: Record<string, JsonSchema> = {
-  SendChange: {
-    type: 'object',
-    description: 'A change of a send.',
-    properties: { ...about(sendChangeTypes), data: ref('ChangedSend') },
-    required: ['type', 'timestamp', 'data'],
-  },
-  ChangedSend: {
-    type: 'object',
-    description: 'The send right after the change, without contact and content.',
-    properties: {
-      requestId: string('The id of the send.', id),
-      reference: orNull("The client's own id of the send."),
-      sequence: {
-        type: 'integer',
-        minimum: 1,
-        description:
+// Not strict, because fields may be added.
+
+const changedSend = named(
+  'ChangedSend',
+  z
+    .object({
+      requestId: uuid('The id of the send.'),
+      reference: text("The client's own id of the send.").nullable(),
+      sequence: z
+        .int()
+        .min(1)
+        .describe(
           'Counts all changes of the send, also those that the endpoint does not take. Of two, the higher one is newer.',
-      },
-      status: string('The state of the send.', { enum: [...sendStatuses] }),
-      delivery: {
-        type: ['string', 'null'],
-        enum: [null, ...deliveryStates],
-        description: 'What the provider reported after it accepted the message.',
-      },
-      channelId: string('The channel of the request.'),
-      messageType: string('The type of the message.', { enum: [...messageTypes] }),
-      flowId: orNull('Null if the send has none.'),
-      conversationId: orNull('Null until the first attempt.'),
-      attempts: { type: 'integer', minimum: 0, description: 'The number of attempts so far.' },
-      providerAt: orNull("The time of the provider's report, by its clock."),
-      providerCode: orNull("The provider's own code."),
-    },
-    required: [
-      ...['requestId', 'reference', 'sequence', 'status', 'delivery', 'channelId', 'messageType', 'flowId'],
-      ...['conversationId', 'attempts', 'providerAt', 'providerCode'],
-    ],
-  },
-  EndpointTest: {
-    type: 'object',
-    description: 'A test by an operator.',
-    properties: { ...about([testType]), data: ref('TestedEndpoint') },
-    required: ['type', 'timestamp', 'data'],
-  },
-  TestedEndpoint: {
-    type: 'object',
-    properties: { endpointId: string('The endpoint.', id) },
-    required: ['endpointId'],
-  },
-}
+        ),
+      status: z.enum(sendStatuses).describe('The state of the send.'),
+      delivery: z
+        .enum(deliveryStates)
+        .nullable()
+        .describe('What the provider reported after it accepted the message.'),
+      channelId: text('The channel of the request.'),
+      messageType: z.enum(messageTypes).describe('The type of the message.'),
+      flowId: text('Null if the send has none.').nullable(),
+      conversationId: text('Null until the first attempt.').nullable(),
+      attempts: count('The number of attempts so far.'),
+      providerAt: text("The time of the provider's report, by its clock.").nullable(),
+      providerCode: text("The provider's own code.").nullable(),
+    })
+    .describe('The send right after the change, without contact and content.'),
+)
+
+const sendChange = named(
+  'SendChange',
+  z.object({ ...about(sendChangeTypes), data: changedSend }).describe('A change of a send.'),
+)
+
+const testedEndpoint = named('TestedEndpoint', z.object({ endpointId: uuid('The endpoint.') }))
+
+const endpointTest = named(
+  'EndpointTest',
+  z.object({ ...about([testType]), data: testedEndpoint }).describe('A test by an operator.'),
+)

@@ -4,7 +4,7 @@ import { parsePastMoment, pastMomentWanted } from '../requests/past-moment.ts'
 import type { Network } from '../requests/public-address.ts'
 import { parsedText } from '../requests/query.ts'
 import { maxEndpointsOfAccount, sendChangeTypes } from './callback.ts'
-import { endpointUrlIssue, notPublic } from './endpoint-url.ts'
+import { endpointUrlIssue, maxUrlLength, notPublic } from './endpoint-url.ts'
 
 /* What a client or an operator may ask of endpoints: the API and the CLI check it alike, with the same words. */
 
@@ -13,46 +13,64 @@ const events = z
   .min(1, 'name one at least; null is for all')
   .transform((types) => [...new Set(types)])
   .nullable()
+  .describe('The types of callbacks that it gets. Null for all, also those of later releases.')
 
 /** The bodies of `POST` and `PATCH /v1/endpoints`, and the options of `endpoint create` and `update`. */
 export function endpointSchemas(allowedPrivateNetworks: readonly Network[]) {
-  const url = string.superRefine((text, context) => {
-    const issue = endpointUrlIssue(text, allowedPrivateNetworks)
-    if (!issue) return
-    const reason = issue.endsWith(notPublic) ? notPublic : issue
-    context.addIssue({ code: 'custom', message: issue, params: { reason } })
-  })
+  const url = string
+    .superRefine((text, context) => {
+      const issue = endpointUrlIssue(text, allowedPrivateNetworks)
+      if (!issue) return
+      const reason = issue.endsWith(notPublic) ? notPublic : issue
+      context.addIssue({ code: 'custom', message: issue, params: { reason } })
+    })
+    .meta({
+      maxLength: maxUrlLength,
+      description: `\`https\`, to a public address; at most ${maxUrlLength} characters, without user, password and fragment. \`http\` and private addresses only as far as the operator allows it.`,
+    })
   return {
-    create: z.strictObject({ url, events: events.default(null) }),
+    create: z
+      .strictObject({ url, events: events.optional().transform((types) => types ?? null) })
+      .describe('An endpoint to create.'),
     update: z
       .strictObject({ url: optional(url), events: events.optional() })
       .refine(
         (fields) => fields.url !== undefined || fields.events !== undefined,
         'give url or events, or both',
-      ),
+      )
+      .meta({ minProperties: 1, description: 'What to change: one at least.' }),
   }
 }
 
 const overlap = { byDefault: 86_400, max: 7 * 86_400 }
 const overlapWanted = `has to be a whole number of seconds from 0 to ${overlap.max}, which are 7 days`
 
-export const rotationSchema = z.strictObject({
-  /** How long calls are signed with the former secret, too. */
-  overlapSeconds: z
-    .int(overlapWanted)
-    .min(0, overlapWanted)
-    .max(overlap.max, overlapWanted)
-    .nullish()
-    .transform((seconds) => seconds ?? overlap.byDefault),
-})
+export const rotationSchema = z
+  .strictObject({
+    overlapSeconds: z
+      .int(overlapWanted)
+      .min(0, overlapWanted)
+      .max(overlap.max, overlapWanted)
+      .nullish()
+      .meta({
+        default: overlap.byDefault,
+        description: 'How long calls are signed with the former secret, too.',
+      })
+      .transform((seconds) => seconds ?? overlap.byDefault),
+  })
+  .describe('How to replace the secret.')
 
-export const resendSchema = z.strictObject({
-  since: parsedText(parsePastMoment, `has to be ${pastMomentWanted}`),
-  only: optional(z.enum(['given-up'])),
-})
+export const resendSchema = z
+  .strictObject({
+    since: parsedText(parsePastMoment, `has to be ${pastMomentWanted}`).describe(
+      `Changes since then: ${pastMomentWanted}.`,
+    ),
+    only: optional(z.enum(['given-up']).describe('`given-up`: only callbacks that were given up.')),
+  })
+  .describe('Which callbacks to send again.')
 
 /** The body of a request that takes none. */
-export const noFields = z.strictObject({})
+export const noFields = z.strictObject({}).describe('Nothing.')
 
 export const disabledByClient = 'by its account'
 

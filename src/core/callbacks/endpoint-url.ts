@@ -7,7 +7,7 @@ import {
   unreachableAddress,
 } from '../requests/public-address.ts'
 
-const maxUrlLength = 2048
+export const maxUrlLength = 2048
 
 /** Ends the issue of an address that is not public; the address is before it. */
 export const notPublic =

@@ -32,7 +32,7 @@ export const webhookReceipt = z
   })
   .describe('What became of a message.')
 
-const receiptList = z.array(webhookReceipt).min(1, 'is empty').max(maxPerRequest)
+export const receiptList = z.array(webhookReceipt).min(1, 'is empty').max(maxPerRequest)
 
 /** Receipts that the receiver of a channel's messages sends back, signed like those messages (docs/reference/providers/webhook.md). */
 export const webhookReceipts: ReceiptRules<WebhookReceiptConfig> = {

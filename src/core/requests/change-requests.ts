@@ -23,6 +23,7 @@ export const cancelRequest = z
     context.addIssue({ code: 'custom', message: oneOfBoth })
     return z.NEVER
   })
+  .describe('Either `reference` or `flowId`.')
 
 const oneOfBoth = 'send either reference or flowId'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { anyContact } from '../contacts/contact.ts'
+import { anyContact, contactKinds, defaultContactType } from '../contacts/contact.ts'
 import { type DeliveryState, deliveryStates } from '../receipts/receipt.ts'
 import { type SendStatus, sendStatuses } from '../sends/timeline.ts'
 import { isStorable } from './characters.ts'
@@ -29,7 +29,9 @@ export interface ListQuery {
   acceptedTo?: Date | undefined
 }
 
-const time = parsedText(momentInQuery, 'has to be a time with its offset, such as 2026-11-24T08:00:00Z')
+const time = parsedText(momentInQuery, 'has to be a time with its offset, such as 2026-11-24T08:00:00Z', {
+  format: 'date-time',
+})
 /** Opaque: one that no record can have is that of none. */
 const id = z.string()
 const storable = z.string().refine(isStorable, 'contains NUL or half a surrogate pair')
@@ -49,7 +51,9 @@ export const listParameters = {
   channelId: { schema: id, what: 'Only sends of this channel.' },
   flowId: { schema: id, what: 'Only sends of this flow.' },
   contact: {
-    schema: parsedText(contactInQuery, `has to be ${anyContact}`),
+    schema: parsedText(contactInQuery, `has to be ${anyContact}`, {
+      examples: [contactKinds[defaultContactType].example],
+    }),
     what: 'Only sends to this contact. It is normalised as in a send. A `+` need not be written as `%2B`.',
   },
   reference: { schema: storable, what: 'Only sends with this `reference`.' },

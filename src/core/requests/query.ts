@@ -14,14 +14,27 @@ type Outputs<Parameters extends Record<string, QueryParameter>> = {
   [Name in keyof Parameters]?: z.output<Parameters[Name]['schema']> | undefined
 }
 
-/** A text that is parsed. @param wanted what it has to be, for the client. */
-export const parsedText = <Value>(parse: (text: string) => Value | undefined, wanted: string) =>
-  z.string().transform((text, context) => {
-    const value = parse(text)
-    if (value !== undefined) return value
-    context.addIssue({ code: 'custom', message: wanted })
-    return z.NEVER
-  })
+/**
+ * A text that is parsed.
+ *
+ * @param wanted what it has to be, for the client.
+ * @param meta what OpenAPI says of its form.
+ */
+export const parsedText = <Value>(
+  parse: (text: string) => Value | undefined,
+  wanted: string,
+  meta: Record<string, unknown> = {},
+) =>
+  // On the text itself: zod leaves out the default and the examples of what is parsed.
+  z
+    .string()
+    .meta(meta)
+    .transform((text, context) => {
+      const value = parse(text)
+      if (value !== undefined) return value
+      context.addIssue({ code: 'custom', message: wanted })
+      return z.NEVER
+    })
 
 export const oneOf = <Word extends string>(words: readonly Word[]) =>
   z.enum(words, `has to be one of ${words.join(', ')}`)
@@ -31,6 +44,7 @@ export const limitParameter = (items: string) => ({
   schema: parsedText(
     (text) => (/^[1-9]\d?$|^100$/.test(text) ? Number(text) : undefined),
     `has to be a whole number from ${pageLimits.min} to ${pageLimits.max}`,
+    { type: 'integer', minimum: pageLimits.min, maximum: pageLimits.max, default: pageLimits.byDefault },
   ),
   what: `How many ${items} a page has at most.`,
 })

@@ -125,7 +125,12 @@ export function sendRequestSchemas(allowedPrivateNetworks: readonly Network[]) {
     /** Several bodies with the channel in each. They are counted before they are parsed, because a hostile list may be long. */
     batch: z
       .strictObject({
-        messages: z.array(z.unknown()).min(1, 'is empty').max(maxMessages).pipe(z.array(channelInBody)),
+        messages: z
+          .array(z.unknown())
+          .min(1, 'is empty')
+          .max(maxMessages)
+          .pipe(z.array(channelInBody))
+          .describe('The messages. To one contact on one channel, they are sent in this order.'),
       })
       .transform(({ messages }) => messages),
   }

@@ -1,10 +1,14 @@
 import { z } from 'zod'
-import { contactIssue, contactKinds, contactTypes, parseContact } from '../contacts/contact.ts'
+import { anyContact, contactIssue, contactKinds, contactTypes, parseContact } from '../contacts/contact.ts'
+import { sentence } from '../explanation/phrases.ts'
 import { optional, string } from '../requests/fields.ts'
 import { suppressionReason } from './suppression.ts'
 
 const contact = z
-  .strictObject({ value: string, type: optional(z.enum(contactTypes)) })
+  .strictObject({
+    value: string.describe(`${sentence(anyContact)} It is normalised as in a send.`),
+    type: optional(z.enum(contactTypes).describe('The kind of `value`. Without it, it is recognised.')),
+  })
   .transform(({ type, value }, context) => {
     const given = type ? contactKinds[type].parse(value) : undefined
     const parsed = type ? given !== undefined && { type, value: given } : parseContact(value)
@@ -13,10 +17,13 @@ const contact = z
     context.addIssue({ code: 'custom', path: ['value'], message })
     return z.NEVER
   })
+  .describe('Who is to get nothing.')
 
 /** The body of `POST /v1/suppressions`. Without a type, the contact is recognised by its value. */
-export const suppressionSchema = z.strictObject({
-  contact,
-  channelId: optional(string),
-  reason: optional(suppressionReason),
-})
+export const suppressionSchema = z
+  .strictObject({
+    contact,
+    channelId: optional(string.describe('For this channel alone. Without it, for all of the account.')),
+    reason: optional(suppressionReason.describe('Why, for those who read the list.')),
+  })
+  .describe('A contact that is to get nothing.')

@@ -18,7 +18,7 @@ const files = ['src', 'workers', 'db'].flatMap((folder) =>
 
 /** Beside the table: examples, and what each code of a provider says. */
 const tables: [what: string, names: readonly string[], table: string, beside: RegExp][] = [
-  ['kinds of contact', contactTypes, 'src/core/contacts/contact.ts', /^src\/(?:dev|api\/openapi\/examples)/],
+  ['kinds of contact', contactTypes, 'src/core/contacts/contact.ts', /^src\/(?:dev|api\/routes\/examples)/],
   [
     'causes of suppressions',
     suppressionCauses,

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import { exampleBodies, exampleReceipt } from '../../../src/api/openapi/examples.ts'
 import type { JsonSchema } from '../../../src/api/openapi/json-schema.ts'
+import { exampleBodies, exampleReceipt } from '../../../src/api/routes/examples.ts'
 import { messageTypes } from '../../../src/core/messages/message.ts'
 import { webhookReceipt } from '../../../src/core/providers/webhook-receipts.ts'
 import { parseIdempotencyKey } from '../../../src/core/requests/idempotency-key.ts'

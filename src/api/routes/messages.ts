@@ -1,0 +1,187 @@
+import { z } from 'zod'
+import { maxCanceled } from '../../../db/sends/cancel-sets.ts'
+import { cancelRequest, moveRequest } from '../../core/requests/change-requests.ts'
+import { listParameters, readListQuery } from '../../core/requests/list-query.ts'
+import { type SendStatus, type TimelineEvent, timelineFields } from '../../core/sends/timeline.ts'
+import { ApiError } from '../errors.ts'
+import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
+import type { Route } from './route.ts'
+import { count, listOf, named, ofRequest, text } from './schemas.ts'
+
+export const messageNotFound = () => new ApiError(404, 'Message not found')
+
+export const notCancelable = (status: SendStatus) =>
+  new ApiError(409, `The send is ${status}: only one that waits can be canceled.`)
+
+export const notMovable = (status: SendStatus) =>
+  new ApiError(
+    409,
+    `The send is ${status === 'queued' ? 'due' : status}: only one that waits for its time can be moved.`,
+  )
+
+export const wantsNoBody = () => new ApiError(400, 'body: has to be absent, or {}')
+
+export const mediaNotFound = () => new ApiError(404, 'No such media, or its link has expired.')
+
+const { events, ...summaryFields } = {
+  ...timelineFields,
+  contact: named('KnownContact', timelineFields.contact),
+}
+
+const timeline = named(
+  'Timeline',
+  // The forms of events are in openapi/timeline.ts.
+  z.object({
+    ...summaryFields,
+    events: z.array(named('TimelineEvent', z.custom<TimelineEvent>())).describe(events.description ?? ''),
+  }),
+)
+const summary = named(
+  'SendSummary',
+  z.object(summaryFields).describe('A send as in its timeline, without the events.'),
+)
+
+const canceledSend = named(
+  'CanceledSend',
+  z.object({
+    requestId: timelineFields.requestId,
+    status: z
+      .enum(['canceled', 'uncertain'])
+      .describe(
+        '`uncertain` if an earlier attempt may have got through. In both cases nothing more is sent.',
+      ),
+  }),
+)
+
+const canceledSends = named(
+  'CanceledSends',
+  z.object({
+    ...ofRequest,
+    canceled: count('How many are canceled.'),
+    uncertain: count(
+      'How many are `uncertain`, because an earlier attempt may have got through. Nothing more is sent.',
+    ),
+    tooLate: count('How many were being sent at that moment. They go on.'),
+    next: text('The value of `after` to go on with. Null if none was left.').nullable(),
+  }),
+)
+
+const { requestId, flowId } = exampleIds
+const { sendAt, reference } = exampleBodies.later.value
+const { events: _, ...exampleSummary } = exampleTimeline
+const exampleMoved = {
+  ...exampleSummary,
+  status: 'queued',
+  conversationId: null,
+  finishedAt: null,
+  attempts: 0,
+  providerMessageId: null,
+  sendAt: new Date(sendAt).toISOString(),
+  reference,
+}
+
+const params = { requestId: { what: "The `requestId` of the send's 202.", example: requestId } }
+const noSuchMessage = { summary: 'No send of the account has this id', error: messageNotFound }
+const changes = { tag: 'Messages', permissions: ['messages:send'] } as const
+const reads = { method: 'get', tag: 'Messages', permissions: ['messages:read'], limit: 'read' } as const
+const faulty = (value: object) => ({ summary: 'Fields are invalid or unknown', value })
+
+/** The routes by which an account reads and changes its sends, and the links of their media. */
+export const messageRoutes = {
+  // Before those with an id: `cancel` would be one.
+  cancelMessages: {
+    ...changes,
+    method: 'post',
+    path: '/v1/messages/cancel',
+    summary: 'Cancel all that waits with a reference, or in a flow',
+    description: `At most ${maxCanceled.toLocaleString('en-US')} sends, the oldest first: go on until \`next\` is null. Each is canceled as by a request of its own. After a 200, their providers are not called any more. A repeat finds nothing more to cancel.`,
+    body: {
+      schema: named('CancelRequest', cancelRequest),
+      examples: {
+        reference: { summary: 'With a reference', value: { reference } },
+        flow: { summary: 'In a flow', value: { flowId } },
+      },
+      faults: {
+        neither: { summary: 'Neither a reference nor a flow', value: {} },
+        faulty: faulty({ reference: '', flow: '' }),
+      },
+    },
+    answer: {
+      what: 'Nothing more of them is sent.',
+      schema: canceledSends,
+      example: { requestId, canceled: 4711, uncertain: 0, tooLate: 2, next: null },
+    },
+    index: {
+      name: 'cancelMany',
+      what: 'The route that cancels all that waits with a reference, or in a flow.',
+    },
+  },
+  listMessages: {
+    ...reads,
+    path: '/v1/messages',
+    summary: 'List the sends of the account, newest first',
+    description:
+      "Ordered by acceptance time, including scheduled sends. A page may have fewer than `limit` sends, or none, since it looks at no more than 100,000: go on until `next` is null. Each send that is there from the first page to the last is on exactly one. Reading doesn't count for the account's rate limit, but for the limit of the key.",
+    query: { parameters: listParameters, readQuery: readListQuery },
+    answer: {
+      what: 'A page of sends.',
+      schema: named('SendList', listOf('messages', summary, 'newest first')),
+      example: { requestId, messages: [exampleSummary], next: 'AAZg-x3_W1MBof3jBLBwnr7AuUDMevPA' },
+    },
+    index: { name: 'list', what: 'The route that lists sends.' },
+  },
+  getMessage: {
+    ...reads,
+    path: '/v1/messages/:requestId',
+    summary: "Read a send's state and timeline",
+    description:
+      "The send's state and its timeline. `sent` means accepted by the provider, not delivered to the contact. Reading doesn't count for the account's rate limit, but for the limit of the key.",
+    params,
+    answer: { what: 'The send and its timeline.', schema: timeline, example: exampleTimeline },
+    refusals: { messageNotFound: noSuchMessage },
+    index: { name: 'read', what: "The route for a send's state and timeline." },
+  },
+  moveMessage: {
+    ...changes,
+    method: 'patch',
+    path: '/v1/messages/:requestId',
+    summary: 'Move a scheduled send to another time',
+    description:
+      "Before its time has come. Its place in its contact's order and its expiry count from the new time. The timeline has the event `scheduled` again.",
+    params,
+    body: {
+      schema: named('MoveRequest', moveRequest),
+      examples: { later: { summary: 'Another time', value: { sendAt } } },
+      faults: {
+        missing: { summary: 'The new time is missing', value: {} },
+        faulty: faulty({ sendAt: 'tomorrow', reference: 'x' }),
+      },
+    },
+    answer: { what: 'It waits for the new time.', schema: summary, example: exampleMoved },
+    refusals: {
+      messageNotFound: noSuchMessage,
+      notMovable: { summary: 'Its time has come, or it has ended', error: () => notMovable('queued') },
+    },
+    index: { name: 'move', what: 'The route that moves a scheduled send to another time.' },
+  },
+  cancelMessage: {
+    ...changes,
+    method: 'post',
+    path: '/v1/messages/:requestId/cancel',
+    summary: 'Cancel a send that waits',
+    description:
+      'A scheduled send, or one that is `queued`. After a 200, its provider is not called any more. A repeat gets the same answer, unless the send is `uncertain`.',
+    params,
+    answer: {
+      what: 'Nothing more is sent.',
+      schema: canceledSend,
+      example: { requestId, status: 'canceled' },
+    },
+    refusals: {
+      content: { summary: 'The body is not empty', error: wantsNoBody },
+      messageNotFound: noSuchMessage,
+      notCancelable: { summary: 'The send is being sent, or has ended', error: () => notCancelable('sent') },
+    },
+    index: { name: 'cancel', what: 'The route that cancels a send.' },
+  },
+} as const satisfies Record<string, Route>

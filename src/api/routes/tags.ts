@@ -1,0 +1,44 @@
+import type { GuideName } from '../docs/guide.ts'
+
+interface Tag {
+  description: string
+  /** The guide about it, and its title. */
+  guide: readonly [GuideName, string]
+}
+
+/** The groups of routes, in the order of the document. */
+export const tags = {
+  Messages: {
+    description:
+      'Send messages now or later, move and cancel them, list them, and read their state and timeline.',
+    guide: ['first-send', 'First send'],
+  },
+  Channels: {
+    description: 'What an account can send by: its channels, templates and flows.',
+    guide: ['first-send', 'First send'],
+  },
+  Endpoints: {
+    description: 'Where an account gets callbacks about its sends, and how they go.',
+    guide: ['callbacks', 'Callbacks, and how to verify them'],
+  },
+  Suppressions: {
+    description: 'Contacts that get nothing from an account.',
+    guide: ['suppressions', 'Who gets nothing, and why'],
+  },
+  Callbacks: {
+    description: 'Calls to the endpoints of an account.',
+    guide: ['callbacks', 'Callbacks, and how to verify them'],
+  },
+  Receipts: {
+    description: 'What providers report after they have accepted a message.',
+    guide: ['receipts', 'What receipts mean'],
+  },
+  Media: { description: 'Links for providers.', guide: ['media', 'Media'] },
+  Health: { description: 'For load balancers.', guide: ['errors', 'Errors'] },
+  Documentation: {
+    description: 'This document, and the guides.',
+    guide: ['typed-clients', 'Typed clients'],
+  },
+} as const satisfies Record<string, Tag>
+
+export type TagName = keyof typeof tags
