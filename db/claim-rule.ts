@@ -1,18 +1,14 @@
-import { headStartMs, slowStartAfterSeconds } from '../src/core/sends/delivery-times.ts'
+import { headStartMs } from '../src/core/sends/delivery-times.ts'
 import { erasedPrefix } from '../src/core/suppression/suppression.ts'
 import { entryKey, folded, hasCapitals } from './delivery/contact-rule.ts'
-import { isUnfinished } from './delivery/lane-rule.ts'
+import { type ReasonToWait, reasonsToWait } from './reasons-to-wait.ts'
 import { sqlText } from './statement.ts'
 
 /*
  * The rule whether a send may go, in parts: SQL conditions on a send `s` and its row of `channels`. A worker may claim a send that
  * `isReady` and `isFree`, and whose contact isn't `isSuppressed`. All statements that search for such sends, or say why a send may not
- * go, are built from these parts. For the support page, src/core/explanation/condition.ts follows the same rule
- * (tests/workers/claim-rule.slow.test.ts).
- *
- * A further reason to wait is a part of its own, in `isFree` and in each statement with `isHeld`. Until when it lasts is the
- * `dueInMs` of db/delivery/refusals.ts, `failWaiting` (db/delivery/breakers.ts) must not count that wait, and `waitOf` has to explain
- * it.
+ * go, are built from these parts. Why a send waits is in one table, db/reasons-to-wait.ts: each part that reads it takes a further
+ * reason by itself (tests/workers/further-reason.slow.test.ts).
  */
 
 const now = 'clock_timestamp()'
@@ -29,6 +25,71 @@ export const isExpired = (at = now) => `coalesce(s.expires_at <= ${at}, false)`
 export const isReady = (at = now) => sqlText`
   ${isQueued} and ${isDue(at)}
   and not ${isExpired(at)}`
+
+const reasons: readonly ReasonToWait[] = Object.values(reasonsToWait)
+
+/** SQL that is true while a send waits for none of these reasons. */
+const noneOf = (which: readonly ReasonToWait[]) =>
+  which.map(({ isWaiting }) => `not (${isWaiting})`).join('\nand ') || 'true'
+
+const anyOf = (which: readonly ReasonToWait[]) =>
+  `(${which.map(({ isWaiting }) => isWaiting).join('\n or ')})`
+
+const permitReasons = reasons.filter(({ endsByPermit }) => endsByPermit)
+/** A send that waits for its time isn't ready; the others are what may keep one that is ready. */
+const otherReasons = reasons.filter((reason) => !permitReasons.includes(reason) && reason.of !== 'time')
+
+/** Its channel may have sends called, at least with permits. */
+export const isChannelOpen = noneOf(otherReasons.filter((reason) => reason.of === 'channel'))
+
+/** Ready, and not waiting by itself: it may be granted a permit, and be woken if it is the head of its lane. */
+export const isWakeable = (at = now) =>
+  [isReady(at), ...otherReasons.filter((reason) => reason.of === 'send').map((one) => noneOf([one]))].join(
+    '\nand ',
+  )
+
+/** It waits for no event, but for a time or a permit. @param which the reasons to look at. */
+const waitsForNoEvent = (which = otherReasons) => noneOf(which.filter(({ until }) => until === null))
+
+/** A send that waits only for its time or its permit. */
+export const needsOnlyTime = sqlText`
+  ${isQueued} and not ${isExpired()} and
+  ${waitsForNoEvent()}`
+
+/** The head of a lane that waits for no event. */
+export const headNeedsOnlyTime = waitsForNoEvent(otherReasons.filter((reason) => reason.of !== 'lane'))
+
+const timedReasons = reasons.filter(({ until, endsByPermit }) => until !== null && !endsByPermit)
+
+export const waitsForNoTime = noneOf(timedReasons)
+
+/** SQL of the time until the last of its waits ends, except for permits; null if it waits for no time. */
+export const endsInMs = sqlText`
+  ceil(extract(epoch from greatest(
+    ${timedReasons.map(({ isWaiting, until }) => `case when ${isWaiting} then ${until} end`).join(',\n')}
+  ) - ${now}) * 1000)::float8`
+
+/** The labels of the metric of the oldest waiting send (db/sends/backlog.ts). */
+export const waitLabels = [...new Set(reasons.flatMap(({ waitsAs }) => waitsAs ?? []))]
+
+const labelBy = (of: ReasonToWait['of']) =>
+  reasons
+    .filter((reason) => reason.of === of && reason.waitsAs)
+    .map(({ isWaiting, waitsAs }) => `when ${isWaiting} then '${waitsAs}'`)
+
+/** SQL of that label, by the reasons of the channel alone; null without one. */
+export const channelWaitsAs = `case ${labelBy('channel').join('\n     ')} end`
+
+/** SQL of that label, by the reasons of a send `s`; null without one. It costs nothing as long as there is no such reason. */
+export const sendWaitsAs =
+  labelBy('send').length === 0
+    ? 'null::text'
+    : sqlText`
+      (select case ${labelBy('send').join('\n')} end
+       from channels where channels.id = s.channel_id)`
+
+/** It waits for nothing but its channel's provider, which keeps failing. */
+export const isBreakersWait = noneOf(reasons.filter((reason) => !reason.isBreakersWait))
 
 /** As long as there is no suppression at all, they cost this condition, read once a statement; hashes likewise. */
 const anySuppression = '(select exists (select from suppressions))'
@@ -99,34 +160,17 @@ export const addChecks = (contacts: string) => sqlText`
         = ${folded('c.contact_value')}
     limit 1), false)`
 
-export const isHeld = `(channels.held_at is not null)`
-
-/**
- * It has to wait for an earlier send of its lane. With `limit 1`, PostgreSQL searches that lane for one, instead of reading all
- * lanes.
- */
-export const isBehind = sqlText`
-  coalesce((
-    select true from sends earlier
-    where earlier.lane = s.lane and earlier.seq < s.seq
-      and ${isUnfinished('earlier')}
-    limit 1), false)`
+/** It has to wait for an earlier send of its lane. */
+export const isBehind = reasonsToWait.behind.isWaiting
 
 /** It is the head of its lane; for a statement that reads all unfinished sends in one pass. */
 export const isHeadOfAll = `(s.lane is null or s.seq = min(s.seq) over (partition by s.lane))`
 
 /** All sends of the channel need permits. */
-export const hasLimits = (channels = 'channels') =>
-  `num_nonnulls(${channels}.rate_calls, ${channels}.max_in_flight, ${channels}.breaker_open_until) > 0`
-
-/** No send of the channel's overflow got an answer lately, so its overflow needs permits. */
-export const isInSlowStart = (channels = 'channels') =>
-  `coalesce(${channels}.answered_at < ${now} - interval '${slowStartAfterSeconds} s', true)`
+export const hasLimits = anyOf(permitReasons.filter((reason) => reason.of === 'channel'))
 
 /** It needs a permit (db/delivery/permits.ts). */
-export const isLimited = (channels = 'channels') => sqlText`
-  (${hasLimits(channels)}
-   or s.overflow and ${isInSlowStart(channels)})`
+export const isLimited = anyOf(permitReasons)
 
 /** Its next attempt may still use the permit `p`. */
 export const isUsable = sqlText`
@@ -146,9 +190,8 @@ const hasPermit = sqlText`
   coalesce(
     ${permitInMs} < ${headStartMs}, false)`
 
-/** Neither its channel nor its lane nor a limit keeps it waiting. */
+/** No reason keeps it waiting but its time, which `isReady` looks at, or it has the permit that it needs. */
 export const isFree = sqlText`
-  not ${isHeld}
-  and not ${isBehind}
-  and (not ${isLimited()}
+  ${noneOf(otherReasons)}
+  and (not ${isLimited}
        or ${hasPermit})`

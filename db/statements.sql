@@ -178,28 +178,34 @@ from (select count(*) as sends
 with unfinished as materialized (
   select s.channel_id, s.status, s.next_attempt_at,
          s.status = 'queued' and s.next_attempt_at <= clock_timestamp() as is_due,
-         (s.lane is null or s.seq = min(s.seq) over (partition by s.lane)) as is_head
+         (s.lane is null or s.seq = min(s.seq) over (partition by s.lane)) as is_head,
+         null::text as waits_as
   from sends s where s.finished_at is null),
 of_channel as materialized (
-  select channel_id, count(*) filter (where is_due) as due, count(*) filter (where status = 'sending') as sending,
+  select channel_id, waits_as, count(*) filter (where is_due) as due,
+         count(*) filter (where status = 'sending') as sending,
          count(*) filter (where status = 'queued' and not is_due) as later,
          min(next_attempt_at) filter (where is_due and is_head) as due_since
-  from unfinished group by channel_id),
-of_kind as (
-  select of_channel.*,
-         case when (channels.held_at is not null) or channels.breaker_open_until is not null then 'stopped'
-              when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
-              then 'limited' else 'free' end as kind
+  from unfinished group by channel_id, waits_as),
+labelled as (
+  select due, later, sending, due_since,
+         coalesce(
+           waits_as,
+           case when channels.held_at is not null then 'stopped'
+                when channels.breaker_open_until is not null then 'stopped'
+                when num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0 then 'limited' end,
+           'free') as waits_as
   from of_channel join channels on channels.id = of_channel.channel_id)
 select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
        coalesce(sum(sending), 0)::int as sending,
-       coalesce(extract(epoch from
-         clock_timestamp() - min(due_since) filter (where kind = 'free'))::float8, 0) as free,
-       coalesce(extract(epoch from
-         clock_timestamp() - min(due_since) filter (where kind = 'limited'))::float8, 0) as limited,
-       coalesce(extract(epoch from
-         clock_timestamp() - min(due_since) filter (where kind = 'stopped'))::float8, 0) as stopped
-from of_kind;
+       json_build_object(
+         'free', coalesce(extract(epoch from
+           clock_timestamp() - min(due_since) filter (where waits_as = 'free'))::float8, 0),
+         'stopped', coalesce(extract(epoch from
+           clock_timestamp() - min(due_since) filter (where waits_as = 'stopped'))::float8, 0),
+         'limited', coalesce(extract(epoch from
+           clock_timestamp() - min(due_since) filter (where waits_as = 'limited'))::float8, 0)) as "oldestWaiting"
+from labelled;
 
 -- beat: Renews a worker’s lease, and thereby all its claims.
 insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * interval '1 ms')
@@ -265,7 +271,8 @@ waiting as (
           order by channel_id limit 1)
   from waiting where waiting.id is not null)
 select id as "channelId",
-       num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+       (channels.breaker_open_until is not null
+        or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
          or (coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)
              and coalesce((
                  select true from sends s
@@ -274,7 +281,8 @@ select id as "channelId",
                    and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
                      and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
                  limit 1), false)) as "grantsPermits",
-       case when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 then 'none'
+       case when (channels.breaker_open_until is not null
+          or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0) then 'none'
             when coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) then 'ordinary'
             else 'all' end as "permitFree",
        channels.breaker_open_until is null and coalesce((
@@ -652,12 +660,13 @@ claimable as materialized (
     where not s.close_conversation) open
   where s.status = 'sending' or (
     not (channels.held_at is not null)
-    and not coalesce((
-        select true from sends earlier
-        where earlier.lane = s.lane and earlier.seq < s.seq
-          and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-        limit 1), false)
-    and (not (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+    and not (coalesce((
+      select true from sends earlier
+      where earlier.lane = s.lane and earlier.seq < s.seq
+        and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+      limit 1), false))
+    and (not (channels.breaker_open_until is not null
+       or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
        or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
          or coalesce(
              (select ceil(greatest(
@@ -690,7 +699,8 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
   channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
   extract(epoch from s.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
-  (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+  (channels.breaker_open_until is not null
+   or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
    or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
   s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
   s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
@@ -885,7 +895,7 @@ cross join lateral (
              where earlier.lane = s.lane and earlier.seq < s.seq
                and coalesce(earlier.finished_at, 'infinity') = 'infinity'
              limit 1), false) as "isHead"
-  from sends s
+  from sends s join channels on channels.id = s.channel_id
   where s.channel_id = asked."channelId" and s.finished_at is null
     and s.status = 'queued' and s.next_attempt_at <= now() - $2 * interval '1 ms'
       and not coalesce(s.expires_at <= now() - $2 * interval '1 ms', false)
@@ -904,7 +914,7 @@ cross join lateral (
              where earlier.lane = s.lane and earlier.seq < s.seq
                and coalesce(earlier.finished_at, 'infinity') = 'infinity'
              limit 1), false) as "isHead"
-  from sends s
+  from sends s join channels on channels.id = s.channel_id
   where s.channel_id = asked."channelId" and coalesce(s.finished_at, 'infinity') = 'infinity' and not s.overflow
     and s.account_id = (select account_id from channels where id = asked."channelId")
     and s.status = 'queued' and s.next_attempt_at <= now() - $2 * interval '1 ms'
@@ -1239,11 +1249,12 @@ with
 -- The sends, locked, and why they fail.
 chosen as materialized (
   select s.request_id, s.counted_as, $4::text as failure
-  from sends s
+  from sends s join channels on channels.id = s.channel_id
   where s.finished_at is null and s.status = 'queued'
     and s.channel_id = $2
       and s.next_attempt_at < clock_timestamp() - $3 * interval '1 s'
-      and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)
+      and channels.breaker_opened_at < clock_timestamp() - $3 * interval '1 s'
+      and not (channels.held_at is not null)
   order by s.request_id
   limit $1
   for no key update of s skip locked),
@@ -1989,14 +2000,17 @@ from written;
 with
 -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
 limited as materialized (
-  select *, num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 as has_limits,
-         num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 and
+  select *, (channels.breaker_open_until is not null
+     or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0) as has_limits,
+         (channels.breaker_open_until is not null
+          or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0) and
            coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= 16 as are_few,
          greatest(next_call_at, at + 0.05 * interval '1 s') as first_at,
          rate_seconds * 1.05::float8 / rate_calls as spacing
   from channels, clock_timestamp() as at
   where id = any((select $1::uuid[])::uuid[]) and not (channels.held_at is not null)
-    and (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+    and ((channels.breaker_open_until is not null
+       or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
          or coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))),
 -- How many permits each limit leaves free.
 free_by as materialized (
@@ -2019,9 +2033,9 @@ available as materialized (
   from free_by),
 -- The sends that get a permit, in the order in which they fell due, and the time of each call.
 chosen as materialized (
-  select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
+  select channels.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
          s.position * spacing * interval '1 s' + first_at as call_at
-  from available cross join lateral (
+  from available channels cross join lateral (
     select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
     from (
       select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of,
@@ -2029,11 +2043,12 @@ chosen as materialized (
                 or (s.message->'media'->>'mediaUrl' is not null
                     and s.message->'media'->>'sizeBytes' is null)) as comes_last
       from sends s
-      where s.channel_id = available.id and s.finished_at is null
-        and s.status = 'queued' and s.next_attempt_at <= available.at
-          and not coalesce(s.expires_at <= available.at, false)
-        and (num_nonnulls(available.rate_calls, available.max_in_flight, available.breaker_open_until) > 0
-           or s.overflow and coalesce(available.answered_at < clock_timestamp() - interval '10 s', true))
+      where s.channel_id = channels.id and s.finished_at is null
+        and s.status = 'queued' and s.next_attempt_at <= channels.at
+          and not coalesce(s.expires_at <= channels.at, false)
+        and (channels.breaker_open_until is not null
+           or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
+           or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
         and not coalesce((
             select true from sends earlier
             where earlier.lane = s.lane and earlier.seq < s.seq
@@ -2091,14 +2106,17 @@ group by available.id, available.at, available.permits, available.first_at, avai
 with
 -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
 limited as materialized (
-  select *, num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 as has_limits,
-         num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 and
+  select *, (channels.breaker_open_until is not null
+     or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0) as has_limits,
+         (channels.breaker_open_until is not null
+          or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0) and
            coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= 16 as are_few,
          greatest(next_call_at, at + 0.05 * interval '1 s') as first_at,
          rate_seconds * 1.05::float8 / rate_calls as spacing
   from channels, clock_timestamp() as at
   where id = any((select $1::uuid[])::uuid[]) and not (channels.held_at is not null)
-    and (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+    and ((channels.breaker_open_until is not null
+       or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
          or coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))),
 -- How many permits each limit leaves free.
 free_by as materialized (
@@ -2121,9 +2139,9 @@ available as materialized (
   from free_by),
 -- The sends that get a permit, in the order in which they fell due, and the time of each call.
 chosen as materialized (
-  select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
+  select channels.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
          s.position * spacing * interval '1 s' + first_at as call_at
-  from available cross join lateral (
+  from available channels cross join lateral (
     select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
     from (
       select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of,
@@ -2135,12 +2153,13 @@ chosen as materialized (
           select found.*
           from json_to_recordset($4) as given ("channelId" uuid, "requestId" uuid)
             cross join lateral (select * from sends where request_id = given."requestId" limit 1) found
-          where given."channelId" = available.id) s
-      where s.channel_id = available.id and s.finished_at is null
-        and s.status = 'queued' and s.next_attempt_at <= available.at
-          and not coalesce(s.expires_at <= available.at, false)
-        and (num_nonnulls(available.rate_calls, available.max_in_flight, available.breaker_open_until) > 0
-           or s.overflow and coalesce(available.answered_at < clock_timestamp() - interval '10 s', true))
+          where given."channelId" = channels.id) s
+      where s.channel_id = channels.id and s.finished_at is null
+        and s.status = 'queued' and s.next_attempt_at <= channels.at
+          and not coalesce(s.expires_at <= channels.at, false)
+        and (channels.breaker_open_until is not null
+           or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
+           or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
         and not coalesce((
             select true from sends earlier
             where earlier.lane = s.lane and earlier.seq < s.seq
@@ -3152,7 +3171,9 @@ left join (person_sessions s join people p on p.id = s.person_id)
 
 -- ready_heads: Finds the heads of the lanes of given sends that may be claimed now.
 select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
-       permit.in_ms as "inMs"
+       greatest(permit.in_ms, ceil(extract(epoch from greatest(
+           case when s.next_attempt_at > clock_timestamp() then s.next_attempt_at end
+         ) - clock_timestamp()) * 1000)::float8) as "inMs"
 from sends asked
   cross join lateral (
     (select * from sends l
@@ -3162,7 +3183,8 @@ from sends asked
     select asked.* where asked.lane is null) s
   join channels on channels.id = s.channel_id
   cross join lateral (
-    select case when (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+    select case when (channels.breaker_open_until is not null
+       or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
        or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
       then (select ceil(greatest(
            0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
@@ -3245,12 +3267,13 @@ claimable as materialized (
     where not s.close_conversation) open
   where s.status = 'sending' or (
     not (channels.held_at is not null)
-    and not coalesce((
-        select true from sends earlier
-        where earlier.lane = s.lane and earlier.seq < s.seq
-          and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-        limit 1), false)
-    and (not (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+    and not (coalesce((
+      select true from sends earlier
+      where earlier.lane = s.lane and earlier.seq < s.seq
+        and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+      limit 1), false))
+    and (not (channels.breaker_open_until is not null
+       or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
        or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
          or coalesce(
              (select ceil(greatest(
@@ -3283,7 +3306,8 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
   channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
   extract(epoch from s.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
-  (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+  (channels.breaker_open_until is not null
+   or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
    or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
   s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
   s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
@@ -4170,7 +4194,8 @@ permit as (
               and (p.is_probe or channels.breaker_open_until is null)) end as in_ms
   from asked s join channels on channels.id = s.channel_id
     cross join lateral (
-      select (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+      select (channels.breaker_open_until is not null
+         or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
          or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
         as is_needed) limited)
 select request_id as "requestId", s.is_suppressed as "isSuppressed",
@@ -4181,22 +4206,26 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
            where earlier.lane = s.lane and earlier.seq < s.seq
              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
            limit 1), false)) as "wakesLaneHead",
-       case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false)
-         and not (channels.held_at is not null)
-         and not coalesce((
-             select true from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq
-               and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-             limit 1), false) then
-         ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
+       case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false) and
+         not (channels.held_at is not null)
+         and not (coalesce((
+           select true from sends earlier
+           where earlier.lane = s.lane and earlier.seq < s.seq
+             and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+           limit 1), false)) then
+         greatest(ceil(extract(epoch from greatest(
+             case when s.next_attempt_at > clock_timestamp() then s.next_attempt_at end
+           ) - clock_timestamp()) * 1000)::float8, permit.in_ms, 0)
        end as "dueInMs",
-       case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false)
-         and not (channels.held_at is not null)
-         and not coalesce((
-             select true from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq
-               and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-             limit 1), false) and s.next_attempt_at <= clock_timestamp() and permit.is_needed and permit.in_ms is null
+       case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false) and
+         not (channels.held_at is not null)
+         and not (coalesce((
+           select true from sends earlier
+           where earlier.lane = s.lane and earlier.seq < s.seq
+             and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+           limit 1), false))
+              and not (s.next_attempt_at > clock_timestamp())
+              and permit.is_needed and permit.in_ms is null
          then channels.id
        end as "waitsForPermitOf"
 from asked s join channels on channels.id = s.channel_id join permit using (request_id);
@@ -4961,9 +4990,48 @@ left join flows f on f.id = s.flow_id
 left join conversations conv on conv.id = s.conversation_id;
 
 -- send_facts: Reads what a send waits for, or has waited for, for its explanation.
+with
+-- The send, scheduled or not.
+asked as (
+  select channel_id, former_channels, lane, seq, behind, next_attempt_at, expires_at, false as is_scheduled
+  from sends where request_id = $1
+  union all
+  select channel_id, null, null, null, null, send_at, null, true
+  from scheduled_sends where request_id = $1),
+-- What it waits for.
+wait as (
+  select first.*
+  from sends s join channels on channels.id = s.channel_id cross join lateral (
+    select reason.name, reason.until
+    from (values
+      (0, 'held',
+       channels.held_at is not null,
+       null::timestamptz),
+      (1, 'behind',
+       coalesce((
+         select true from sends earlier
+         where earlier.lane = s.lane and earlier.seq < s.seq
+           and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+         limit 1), false),
+       null::timestamptz),
+      (2, 'retry',
+       s.next_attempt_at > clock_timestamp(),
+       s.next_attempt_at),
+      (3, 'breaker_open',
+       channels.breaker_open_until is not null,
+       channels.breaker_open_until),
+      (4, 'waits_for_permit',
+       num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0,
+       null::timestamptz),
+      (5, 'slow_start',
+       s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true),
+       null::timestamptz)) reason (place, name, is_waiting, until)
+    where reason.is_waiting
+    order by reason.place limit 1) first
+  where s.request_id = $1)
 select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.is_scheduled as "isScheduled",
        s.expires_at as "expiresAt",
-       s.overflow and coalesce(c.answered_at < clock_timestamp() - interval '10 s', true) as "isInSlowStart",
+       wait.name as "waitsFor", wait.until as "waitsUntil",
        ahead.count as "countAhead", ahead.first as "firstAhead",
        s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
        c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
@@ -4974,13 +5042,8 @@ select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.is_sche
                         order by had.place)
         from unnest(s.former_channels || c.id) with ordinality had (id, place)
           join channels one on one.id = had.id) as channels
-from (
-  select channel_id, former_channels, lane, seq, behind, overflow, next_attempt_at, expires_at, false as is_scheduled
-  from sends where request_id = $1
-  union all
-  select channel_id, null, null, null, null, false, send_at, null, true
-  from scheduled_sends where request_id = $1) s
-  join channels c on c.id = s.channel_id
+from asked s join channels c on c.id = s.channel_id
+  left join wait on true
   cross join lateral (
     select count(*)::int as count,
            (array_agg(json_build_object('requestId', request_id, 'status', status) order by seq))[1] as first
@@ -5557,7 +5620,7 @@ order by s.accepted_at, s.request_id limit $5;
 
 -- waiting_overflow: Lists the due sends of a channel’s overflow.
 select s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf"
-from sends s
+from sends s join channels on channels.id = s.channel_id
 where s.channel_id = $1 and s.finished_at is null and s.overflow
   and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
     and not coalesce(s.expires_at <= clock_timestamp(), false)

@@ -1,5 +1,6 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import { breakerFirstSeconds, breakerLongestSeconds } from '../../src/core/sends/delivery-times.ts'
+import { isBreakersWait } from '../claim-rule.ts'
 import { type Database, inTransaction } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { type FailedSend, failQueued } from './fail-queued.ts'
@@ -81,10 +82,12 @@ const failWaitingStatement = failQueued(
   'Fails sends of a channel that have been due for too long while its provider kept failing.',
   {
     failure: '$4::text',
+    join: ' join channels on channels.id = s.channel_id',
     which: sqlText`
       s.channel_id = $2
       and s.next_attempt_at < clock_timestamp() - $3 * interval '1 s'
-      and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
+      and channels.breaker_opened_at < clock_timestamp() - $3 * interval '1 s'
+      and ${isBreakersWait}`,
     parameters: '; $2: the channel; $3: how many seconds are too long; $4: the reason',
   },
 )

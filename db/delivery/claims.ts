@@ -115,7 +115,7 @@ const claim = (lock: string) => sqlText`
     s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
     extract(epoch from s.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
-    ${isLimited()} as "isLimited",
+    ${isLimited} as "isLimited",
     s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
     s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
     ${untilMs('call_at')} as "callInMs",

@@ -1,8 +1,19 @@
 import { NIL } from 'uuid'
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
-import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, permitInMs } from '../claim-rule.ts'
+import {
+  endsInMs,
+  hasLimits,
+  headNeedsOnlyTime,
+  isBehind,
+  isChannelOpen,
+  isLimited,
+  isReady,
+  isWakeable,
+  permitInMs,
+} from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
+import { isInSlowStart } from '../reasons-to-wait.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { isUnfinished, laneOf } from './lane-rule.ts'
 import { hasUnusedPermits } from './permit-states.ts'
@@ -12,7 +23,7 @@ const readyHeadsStatement = prepared<WakeUp>(
   'Finds the heads of the lanes of given sends that may be claimed now.',
   sqlText`
     select distinct s.request_id as "requestId", ${overflowOf('s')} as "overflowOf",
-           permit.in_ms as "inMs"
+           greatest(permit.in_ms, ${endsInMs}) as "inMs"
     from sends asked
       cross join lateral (
         (${laneOf('asked')} limit 1)
@@ -20,12 +31,12 @@ const readyHeadsStatement = prepared<WakeUp>(
         select asked.* where asked.lane is null) s
       join channels on channels.id = s.channel_id
       cross join lateral (
-        select case when ${isLimited()}
+        select case when ${isLimited}
           then ${permitInMs}
           else 0 end as in_ms) permit
     where ${isGiven('asked.request_id')}
       and ${isReady()}
-      and not ${isHeld} and permit.in_ms is not null`,
+      and ${headNeedsOnlyTime} and permit.in_ms is not null`,
 )
 
 /** Wake-ups for the heads of the lanes of these sends, if they may go now. A send without a lane is its own head. */
@@ -44,7 +55,7 @@ export interface BusyChannel {
   hasUnusedPermits: boolean
 }
 
-const isOverdue = isReady("now() - $1 * interval '1 ms'")
+const isOverdue = isWakeable("now() - $1 * interval '1 ms'")
 
 /** `limit 1` makes PostgreSQL search the channel for one send, instead of reading all waiting ones. */
 const hasOverdue = (which = 'true') => sqlText`
@@ -71,15 +82,15 @@ const busyChannelsStatement = prepared<BusyChannel>(
     with recursive
     ${waitingChannels}
     select id as "channelId",
-           ${hasLimits()}
-             or (${isInSlowStart()}
+           ${hasLimits}
+             or (${isInSlowStart}
                  and ${hasOverdue('s.overflow')}) as "grantsPermits",
-           case when ${hasLimits()} then 'none'
-                when ${isInSlowStart()} then 'ordinary'
+           case when ${hasLimits} then 'none'
+                when ${isInSlowStart} then 'ordinary'
                 else 'all' end as "permitFree",
            ${hasUnusedPermits(isOverdue, '$2')} as "hasUnusedPermits"
     from waiting join channels using (id)
-    where not ${isHeld} and ${hasOverdue()}
+    where ${isChannelOpen} and ${hasOverdue()}
     order by id`,
 )
 
@@ -111,9 +122,9 @@ const dueSends = (name: string, purpose: string, which: string) =>
       cross join lateral (
         select asked."channelId", s.request_id as "requestId", ${overflowOf('s')} as "overflowOf",
                s.next_attempt_at::text as "dueAt", not ${isBehind} as "isHead"
-        from sends s
+        from sends s join channels on channels.id = s.channel_id
         where s.channel_id = asked."channelId" and ${which}
-          and ${isReady("now() - $2 * interval '1 ms'")}
+          and ${isWakeable("now() - $2 * interval '1 ms'")}
           and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
         order by s.next_attempt_at, s.request_id
         limit $3) due`,

@@ -2,18 +2,18 @@ import { unusedKeptSeconds } from '../../src/core/sends/delivery-times.ts'
 import { sqlText } from '../statement.ts'
 
 /** SQL that is true for a permit `p` whose send `s` is waiting for its attempt, and for one whose attempt is running. */
-const hasUnusedFallback = `(s.status = 'queued' and s.attempt = p.attempt - 1)`
+const isUnused = `(s.status = 'queued' and s.attempt = p.attempt - 1)`
 export const isInUse = `(s.status = 'sending' and s.attempt = p.attempt)`
 
 /** SQL that is true for a permit `p` of a send `s` that is in flight, is being claimed, or may still be claimed. */
 export const isLive = sqlText`
   (${isInUse}
-   or ${hasUnusedFallback}
+   or ${isUnused}
       and p.valid_until > clock_timestamp() - interval '1 s')`
 
 /** SQL that is true for a permit `p` that its send `s` hasn't used, and that is valid or expired not long ago. */
 export const isEvidence = sqlText`
-  (${hasUnusedFallback}
+  (${isUnused}
    and p.valid_until > clock_timestamp() - interval '${unusedKeptSeconds} s')`
 
 /**

@@ -1,7 +1,8 @@
 import { grantAheadSeconds, startSeconds } from '../../src/core/sends/delivery-times.ts'
 import { overflowOf } from '../admission/quota.ts'
-import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, isUsable } from '../claim-rule.ts'
+import { hasLimits, isBehind, isChannelOpen, isLimited, isUsable, isWakeable } from '../claim-rule.ts'
 import { type Database, inTransaction } from '../connection/client.ts'
+import { isInSlowStart } from '../reasons-to-wait.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { isEvidence, isInUse, isLive } from './permit-states.ts'
 
@@ -79,15 +80,15 @@ const grantStatement = (name: string, purpose: string, dueSends: string) =>
       with
       -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
       limited as materialized (
-        select *, ${hasLimits()} as has_limits,
-               ${hasLimits()} and
+        select *, ${hasLimits} as has_limits,
+               ${hasLimits} and
                  coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= ${fewPermits} as are_few,
                greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
                rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing
         from channels, clock_timestamp() as at
-        where ${isGiven('id')} and not ${isHeld}
-          and (${hasLimits()}
-               or ${isInSlowStart()})),
+        where ${isGiven('id')} and ${isChannelOpen}
+          and (${hasLimits}
+               or ${isInSlowStart})),
       -- How many permits each limit leaves free.
       free_by as materialized (
         select limited.*,
@@ -107,17 +108,17 @@ const grantStatement = (name: string, purpose: string, dueSends: string) =>
         from free_by),
       -- The sends that get a permit, in the order in which they fell due, and the time of each call.
       chosen as materialized (
-        select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
+        select channels.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
                s.position * spacing * interval '1 s' + first_at as call_at
-        from available cross join lateral (
+        from available channels cross join lateral (
           select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
           from (
             select s.request_id, s.attempt + 1 as attempt, ${overflowOf('s')} as overflow_of,
                    s.next_attempt_at, s.seq, is_trial and ${isDoubtful} as comes_last
             from ${dueSends} s
-            where s.channel_id = available.id and s.finished_at is null
-              and ${isReady('available.at')}
-              and ${isLimited('available')}
+            where s.channel_id = channels.id and s.finished_at is null
+              and ${isWakeable('channels.at')}
+              and ${isLimited}
               and not ${isBehind}
               and not exists (select from permits p where ${isUsable})
             order by s.next_attempt_at, s.seq
@@ -178,7 +179,7 @@ const grantStatements = {
         select found.*
         from json_to_recordset($4) as given ("channelId" uuid, "requestId" uuid)
           cross join lateral (select * from sends where request_id = given."requestId" limit 1) found
-        where given."channelId" = available.id)`,
+        where given."channelId" = channels.id)`,
   ),
 }
 

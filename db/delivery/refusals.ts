@@ -1,13 +1,13 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import {
+  endsInMs,
   isBehind,
-  isDue,
-  isExpired,
-  isHeld,
   isLimited,
   isQueued,
   isSuppressed,
+  needsOnlyTime,
   permitInMs,
+  waitsForNoTime,
 } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
@@ -28,12 +28,6 @@ export interface Refusal {
   waitsForPermitOf: string | null
 }
 
-/** SQL that is true for a send that waits only for its time or its permit. */
-const needsOnlyTime = sqlText`
-  ${isQueued} and not ${isExpired()}
-  and not ${isHeld}
-  and not ${isBehind}`
-
 const refusalsStatement = prepared<Refusal>(
   'refusals',
   'Finds why sends could not be claimed, and when they can be.',
@@ -52,16 +46,18 @@ const refusalsStatement = prepared<Refusal>(
                ${permitInMs} end as in_ms
       from asked s join channels on channels.id = s.channel_id
         cross join lateral (
-          select ${isLimited()}
+          select ${isLimited}
             as is_needed) limited)
     select request_id as "requestId", s.is_suppressed as "isSuppressed",
            channels.id as "channelId",
            case when channels.fallback_channel_id is not null then channels.provider end as "fallsBackFrom",
            s.finished_at is not null or (${isQueued} and ${isBehind}) as "wakesLaneHead",
            case when ${needsOnlyTime} then
-             ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
+             greatest(${endsInMs}, permit.in_ms, 0)
            end as "dueInMs",
-           case when ${needsOnlyTime} and ${isDue()} and permit.is_needed and permit.in_ms is null
+           case when ${needsOnlyTime}
+                  and ${waitsForNoTime}
+                  and permit.is_needed and permit.in_ms is null
              then channels.id
            end as "waitsForPermitOf"
     from asked s join channels on channels.id = s.channel_id join permit using (request_id)`,

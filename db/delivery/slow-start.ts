@@ -1,7 +1,8 @@
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
-import { isBehind, isInSlowStart, isReady } from '../claim-rule.ts'
+import { isBehind, isWakeable } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
+import { isInSlowStart } from '../reasons-to-wait.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 const noteStatement = prepared<{ wasInSlowStart: boolean }>(
@@ -9,7 +10,7 @@ const noteStatement = prepared<{ wasInSlowStart: boolean }>(
   'Records that a send of the channel’s overflow got an answer, which ends its slow start.',
   sqlText`
     with channels as materialized (
-      select id, ${isInSlowStart()} as was_in_slow_start
+      select id, ${isInSlowStart} as was_in_slow_start
       from channels where id = $1 for no key update)
     update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
     returning was_in_slow_start as "wasInSlowStart"`,
@@ -26,9 +27,9 @@ const waitingStatement = prepared<WakeUp>(
   'Lists the due sends of a channel’s overflow.',
   sqlText`
     select s.request_id as "requestId", ${overflowOf('s')} as "overflowOf"
-    from sends s
+    from sends s join channels on channels.id = s.channel_id
     where s.channel_id = $1 and s.finished_at is null and s.overflow
-      and ${isReady()}
+      and ${isWakeable()}
       and not ${isBehind}
     order by s.next_attempt_at, s.seq
     limit $2`,

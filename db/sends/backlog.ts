@@ -1,7 +1,7 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import { namesOfChannels } from '../accounts/channel-names.ts'
 import { isFirst } from '../callbacks/endpoint-claims.ts'
-import { hasLimits, isDue, isHeadOfAll, isHeld, isQueued } from '../claim-rule.ts'
+import { channelWaitsAs, isDue, isHeadOfAll, isQueued, sendWaitsAs, waitLabels } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { countRefusedChannels, type RefusedChannels } from '../suppression/refused-shares.ts'
@@ -20,15 +20,9 @@ export interface Backlog {
 
 /**
  * For how many seconds the oldest due send has been due that waits for no earlier one of its lane; 0 if there is none. Separately
- * for channels without limits, with limits, and held or with an open circuit breaker; and for scheduled sends that have not
- * joined the others.
+ * by the label of its reason to wait, or `free` (db/reasons-to-wait.ts); and for `scheduled` sends that have not joined the others.
  */
-interface OldestWaiting {
-  free: number
-  limited: number
-  stopped: number
-  scheduled: number
-}
+type OldestWaiting = Record<string, number>
 
 interface ChannelStates {
   provider: ProviderName
@@ -55,40 +49,48 @@ interface CallbackBacklog {
   failingEndpoints: number
 }
 
-const waits = (channels: 'free' | 'limited' | 'stopped') => sqlText`
-  coalesce(extract(epoch from
-    clock_timestamp() - min(due_since) filter (where kind = '${channels}'))::float8, 0)`
+/** SQL of a JSON object with the oldest wait of each label. */
+const oldestWaits = sqlText`
+  json_build_object(
+    ${['free', ...waitLabels]
+      .map(
+        (label) => sqlText`
+        '${label}', coalesce(extract(epoch from
+          clock_timestamp() - min(due_since) filter (where waits_as = '${label}'))::float8, 0)`,
+      )
+      .join(',\n')})`
 
 /**
  * Reads the unfinished sends in one pass, however many the planner expects. If it last saw the table without unfinished sends, it
  * would otherwise read all of them again for each lane.
  */
-const sendsStatement = prepared<Omit<Backlog['unfinished'] & OldestWaiting, 'scheduled'>>(
+const sendsStatement = prepared<Omit<Backlog['unfinished'], 'scheduled'> & { oldestWaiting: OldestWaiting }>(
   'backlog_of_sends',
   'Counts the unfinished sends, and how long the oldest have been due, for metrics.',
   sqlText`
     with unfinished as materialized (
       select s.channel_id, s.status, s.next_attempt_at,
              ${isQueued} and ${isDue()} as is_due,
-             ${isHeadOfAll} as is_head
+             ${isHeadOfAll} as is_head,
+             ${sendWaitsAs} as waits_as
       from sends s where s.finished_at is null),
     of_channel as materialized (
-      select channel_id, count(*) filter (where is_due) as due, count(*) filter (where status = 'sending') as sending,
+      select channel_id, waits_as, count(*) filter (where is_due) as due,
+             count(*) filter (where status = 'sending') as sending,
              count(*) filter (where status = 'queued' and not is_due) as later,
              min(next_attempt_at) filter (where is_due and is_head) as due_since
-      from unfinished group by channel_id),
-    of_kind as (
-      select of_channel.*,
-             case when ${isHeld} or channels.breaker_open_until is not null then 'stopped'
-                  when ${hasLimits()}
-                  then 'limited' else 'free' end as kind
+      from unfinished group by channel_id, waits_as),
+    labelled as (
+      select due, later, sending, due_since,
+             coalesce(
+               waits_as,
+               ${channelWaitsAs},
+               'free') as waits_as
       from of_channel join channels on channels.id = of_channel.channel_id)
     select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
            coalesce(sum(sending), 0)::int as sending,
-           ${waits('free')} as free,
-           ${waits('limited')} as limited,
-           ${waits('stopped')} as stopped
-    from of_kind`,
+           ${oldestWaits} as "oldestWaiting"
+    from labelled`,
 )
 
 /** So many scheduled sends are counted; of more, PostgreSQL's estimate is read. */
@@ -164,10 +166,10 @@ export async function readBacklog(db: Database): Promise<Backlog> {
       countRefusedChannels(db),
       workersStatement(db, []),
     ])
-  const { due = 0, later = 0, sending = 0, free = 0, limited = 0, stopped = 0 } = sends ?? {}
+  const { due = 0, later = 0, sending = 0, oldestWaiting } = sends ?? {}
   return {
     unfinished: { due, later, sending, scheduled: scheduled?.sends ?? 0 },
-    oldestWaiting: { free, limited, stopped, scheduled: scheduled?.overdueSeconds ?? 0 },
+    oldestWaiting: { ...oldestWaiting, scheduled: scheduled?.overdueSeconds ?? 0 },
     channels,
     callbacks: {
       ...(callbacks ?? { due: 0, later: 0, disabled: 0, oldestDue: 0 }),

@@ -1,18 +1,19 @@
 import { maxCountedAhead, type SendFacts } from '../../src/core/explanation/explain.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/sends/timeline.ts'
-import { isInSlowStart } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
 import { isUnfinished } from '../delivery/lane-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { findSend } from './sends.ts'
+import { reasonNow, waitFor } from './wait-now.ts'
 
 interface FactsRow {
   now: Date
   nextAttemptAt: Date
   isScheduled: boolean
   expiresAt: Date | null
-  isInSlowStart: boolean
+  waitsFor: string | null
+  waitsUntil: Date | null
   countAhead: number
   firstAhead: { requestId: string; status: SendStatus } | null
   behind: string | null
@@ -35,9 +36,23 @@ const factsStatement = prepared<FactsRow>(
   'send_facts',
   'Reads what a send waits for, or has waited for, for its explanation.',
   sqlText`
+    with
+    -- The send, scheduled or not.
+    asked as (
+      select channel_id, former_channels, lane, seq, behind, next_attempt_at, expires_at, false as is_scheduled
+      from sends where request_id = $1
+      union all
+      select channel_id, null, null, null, null, send_at, null, true
+      from scheduled_sends where request_id = $1),
+    -- What it waits for.
+    wait as (
+      select first.*
+      from sends s join channels on channels.id = s.channel_id cross join lateral (
+        ${reasonNow}) first
+      where s.request_id = $1)
     select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.is_scheduled as "isScheduled",
            s.expires_at as "expiresAt",
-           s.overflow and ${isInSlowStart('c')} as "isInSlowStart",
+           wait.name as "waitsFor", wait.until as "waitsUntil",
            ahead.count as "countAhead", ahead.first as "firstAhead",
            s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
            c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
@@ -48,13 +63,8 @@ const factsStatement = prepared<FactsRow>(
                             order by had.place)
             from unnest(s.former_channels || c.id) with ordinality had (id, place)
               join channels one on one.id = had.id) as channels
-    from (
-      select channel_id, former_channels, lane, seq, behind, overflow, next_attempt_at, expires_at, false as is_scheduled
-      from sends where request_id = $1
-      union all
-      select channel_id, null, null, null, null, false, send_at, null, true
-      from scheduled_sends where request_id = $1) s
-      join channels c on c.id = s.channel_id
+    from asked s join channels c on c.id = s.channel_id
+      left join wait on true
       cross join lateral (
         select count(*)::int as count,
                (array_agg(json_build_object('requestId', request_id, 'status', status) order by seq))[1] as first
@@ -80,7 +90,6 @@ function factsOf(row: FactsRow): SendFacts {
     nextAttemptAt,
     isScheduled,
     expiresAt,
-    isInSlowStart,
     countAhead,
     firstAhead,
     behind,
@@ -105,8 +114,8 @@ function factsOf(row: FactsRow): SendFacts {
     nextAttemptAt,
     isScheduled,
     expiresAt,
-    isInSlowStart,
     ahead: firstAhead && { count: countAhead, first: firstAhead },
+    wait: waitFor(row.waitsFor, row.waitsUntil),
     waitedFor: behind === null ? null : { requestId: behind, finishedAt: behindUntil },
     channels: row.channels,
     channel: {

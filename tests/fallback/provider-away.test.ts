@@ -1,14 +1,23 @@
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
+import { holdChannel } from '../../db/accounts/channels.ts'
 import { failWaiting } from '../../db/delivery/breakers.ts'
 import { createFallback } from '../../src/sends/fall-back.ts'
 import { timelineOf } from '../support/attempts.ts'
-import { accept, textBody } from '../support/builders.ts'
+import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildChain } from '../support/fallbacks.ts'
 import { serviceOfFile } from '../support/service.ts'
 
 const service = await serviceOfFile()
 const { db } = service.runtime
+
+const hasFailedForAnHour = (channelId: string) =>
+  db.execute(sql`
+    update channels set breaker_open_until = now(), breaker_opened_at = now() - interval '1 hour', breaker_openings = 1
+    where id = ${channelId}`)
+const haveBeenDueForAnHour = (channelId: string) =>
+  db.execute(sql`
+    update sends set next_attempt_at = now() - interval '1 hour' where channel_id = ${channelId}`)
 
 test('sends that waited too long for a provider that is away go on by the fallback, in their order, beyond its quota in the overflow', async () => {
   const { account, channels } = await buildChain(service)
@@ -17,11 +26,8 @@ test('sends that waited too long for a provider that is away go on by the fallba
   const ids: string[] = []
   for (let n = 0; n < 20; n++)
     ids.push(await accept(service, account, textBody(`${n}`, n < 2 ? contact : undefined)))
-  await db.execute(sql`
-    update channels set breaker_open_until = now(), breaker_opened_at = now() - interval '1 hour', breaker_openings = 1
-    where id = ${channelId}`)
-  await db.execute(sql`
-    update sends set next_attempt_at = now() - interval '1 hour' where channel_id = ${channelId}`)
+  await hasFailedForAnHour(channelId)
+  await haveBeenDueForAnHour(channelId)
   const which = {
     channelId,
     longerThanSeconds: 60,
@@ -51,4 +57,18 @@ test('sends that waited too long for a provider that is away go on by the fallba
     { event: 'accepted' },
     { event: 'fell_back', reason: which.reason, toChannelId: second },
   ])
+})
+
+test('sends of a held channel wait on, however long its provider has been away', async () => {
+  const account = await buildAccount(service)
+  const { channelId } = account
+  await accept(service, account, textBody())
+  await hasFailedForAnHour(channelId)
+  await haveBeenDueForAnHour(channelId)
+  const which = { channelId, longerThanSeconds: 60, reason: 'away', limit: 100 }
+  const giveUp = () => failWaiting(db, which, createFallback(service.runtime))
+  await holdChannel(db, channelId, 'held')
+  expect(await giveUp()).toEqual([])
+  await db.execute(sql`update channels set held_at = null, held_reason = null where id = ${channelId}`)
+  expect(await giveUp()).toHaveLength(1)
 })

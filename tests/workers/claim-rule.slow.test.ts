@@ -77,7 +77,8 @@ const sets = Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_o
 async function conditionNow(requestId: string): Promise<string> {
   const found = await findExplanation(service.runtime.db, requestId)
   if (!found) throw new Error('The send is gone')
-  return conditionOf(buildTimeline(found.send, found.events, 'masked'), found.facts).kind
+  const condition = conditionOf(buildTimeline(found.send, found.events, 'masked'), found.facts)
+  return condition.kind === 'waiting' ? condition.name : condition.kind
 }
 
 test.each(sets)(

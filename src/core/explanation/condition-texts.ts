@@ -1,33 +1,9 @@
-import { mayHaveGotThrough } from '../sends/doubt.ts'
-import { operatorsReason, ownReasonOf } from '../sends/own-reasons.ts'
-import type { Timeline } from '../sends/timeline.ts'
+import { ownReasonOf } from '../sends/own-reasons.ts'
 import { causes } from '../suppression/suppression.ts'
-import { type Condition, lastOf } from './condition.ts'
+import type { Condition } from './condition.ts'
 import { replayWhen } from './fault.ts'
-import { type Advice, type Explanation, maxCountedAhead, type SendFacts } from './model.ts'
+import type { Advice, ConditionTexts, Details, Renderer } from './model.ts'
 import { because, clock, count, moment, sentence } from './phrases.ts'
-
-/** What the sentences about a condition may refer to. */
-export interface Details extends SendFacts {
-  timeline: Timeline
-  /** `3 attempts were made, the last at 14:02:11 UTC.` */
-  attempts: string
-  /** The time of its end, or else now, as shown to a customer. */
-  moment: string
-}
-
-type Renderer<C, Text> = (condition: C, details: Details) => Text
-
-export interface ConditionTexts<C> {
-  /** For support, in short sentences. */
-  summary: Renderer<C, string>
-  /** For the customer, without internals: continues after "Your text message …,". */
-  customer: Renderer<C, string>
-  /** What the service does next. A string alone means that the time isn't known. */
-  next?: string | Renderer<C, NonNullable<Explanation['next']>>
-  /** What support or an operator can do. */
-  advice?: string | Renderer<C, Advice>
-}
 
 /** @param cause absent if the recorded reason says all */
 const notDelivered =
@@ -37,17 +13,14 @@ const notDelivered =
     return ['Not delivered.', why, attempts].filter(Boolean).join(' ')
   }
 
-const asOf =
+/** A sentence for a customer, with the time at which it holds. */
+export const asOf =
   (words: string): Renderer<unknown, string> =>
   (_, details) =>
     `${words}, as of ${details.moment}`
 
 const attemptsFailed: Renderer<unknown, string> = (_, { timeline: { attempts }, moment }) =>
   `could not be delivered${attempts > 0 ? ` in ${count(attempts, 'attempt')}` : ''}, as of ${moment}`
-
-const isDue = ({ at }: { at: Date }) => `is waiting to be sent; the next attempt is due at ${moment(at)}`
-
-const nextAttempt = ({ at }: { at: Date }) => ({ at: at.toISOString(), text: 'The next attempt is due.' })
 
 const sendAnother = 'Fix the problem above and send a new message. A replay would be refused again.'
 
@@ -64,7 +37,7 @@ const replayLater: Renderer<Extract<Condition, { kind: 'attempts_failed' | 'fail
 
 /** All sentences about a condition, by its kind. */
 export const conditionTexts: {
-  [Kind in Condition['kind']]: ConditionTexts<Extract<Condition, { kind: Kind }>>
+  [Kind in Exclude<Condition['kind'], 'waiting'>]: ConditionTexts<Extract<Condition, { kind: Kind }>>
 } = {
   sent: {
     summary: ({ at, note }, { now }) =>
@@ -199,79 +172,6 @@ export const conditionTexts: {
       `On its way: an attempt began at ${clock(since, now)}, and the provider has not answered yet.`,
     customer: (_, { moment }) => `is being sent at this moment, ${moment}`,
     next: "The provider's answer decides whether it ends or is tried again.",
-  },
-  held: {
-    summary({ since, reason }, { channel, now }) {
-      const why = operatorsReason(reason ?? '')
-      const by = why === undefined ? '' : ' by an operator'
-      const held = `Waiting: the channel ${channel.name} has been held${by} since ${clock(since, now)}.`
-      const given = why ?? reason
-      return given ? `${held} ${sentence(given)}` : held
-    },
-    customer: asOf('is waiting to be sent'),
-    next: 'It is sent when the channel is resumed.',
-    advice: ({ reason }, { channel }) => ({
-      text:
-        operatorsReason(reason ?? '') === undefined
-          ? 'Fix the problem above, then resume the channel.'
-          : 'Resume the channel when its messages may be sent again.',
-      command: `channel resume ${channel.channelId}`,
-    }),
-  },
-  behind: {
-    summary: () => 'Waiting: behind an earlier message to this contact.',
-    customer: asOf('is waiting for an earlier message to the same contact'),
-    next({ ahead: { count: number, first } }) {
-      const least = number === maxCountedAhead ? 'at least ' : ''
-      const others =
-        number > 1 ? ` and ${least}${count(number - 1, 'more message')} to this contact have` : ' has'
-      return {
-        at: null,
-        text: `It is sent when ${first.requestId}, which is ${first.status},${others} ended.`,
-      }
-    },
-  },
-  retry: {
-    summary({ at, reason }, { timeline: { events }, now }) {
-      const before = mayHaveGotThrough(events)
-        ? 'an earlier one may have got through'
-        : lastOf(events, 'attempt_finished')?.outcome === 'not_called'
-          ? 'the last one ended before the provider was called'
-          : 'the last one did not go through'
-      return `Waiting for its next attempt, at ${clock(at, now)}; ${before}${because(reason)}.`
-    },
-    customer: isDue,
-    next: nextAttempt,
-  },
-  replayed: {
-    summary: ({ at }, { now }) => `Waiting: it was replayed, and is due at ${clock(at, now)}.`,
-    customer: isDue,
-    next: nextAttempt,
-  },
-  breaker_open: {
-    summary: () => "Waiting: calls to the channel's provider have been failing, so only probes are made.",
-    customer: asOf('is waiting to be sent'),
-    next: ({ until }) => ({
-      at: until.toISOString(),
-      text: 'Then a single call is made as a probe; the others follow if it succeeds.',
-    }),
-  },
-  waits_for_permit: {
-    summary({ limits: { rate, maxInFlight } }) {
-      const limits = [
-        rate && `at most ${count(rate.calls, 'call')} in ${rate.seconds} s`,
-        maxInFlight && `at most ${count(maxInFlight, 'call')} at a time`,
-      ]
-      return `Waiting for the limits of its channel, which makes ${limits.filter(Boolean).join(', and ')}.`
-    },
-    customer: asOf('is waiting to be sent'),
-    next: 'It is sent when the limits allow it.',
-  },
-  slow_start: {
-    summary: () =>
-      'Waiting: of a backlog, only a few messages are sent at a time until the provider answers one.',
-    customer: asOf('is waiting to be sent'),
-    next: 'It is sent when one of the messages before it has ended, or when the provider answers.',
   },
   in_queue: {
     summary: () => 'Waiting in the queue for a worker.',

@@ -7,7 +7,7 @@ import type { EventOf, TimelineEvent, TimelineEventName } from '../sends/timelin
 import { causeOfReason, type SuppressionCause } from '../suppression/suppression.ts'
 import { answerOf } from './answer.ts'
 import { faultOf } from './fault.ts'
-import type { ChannelFacts, SendFacts } from './model.ts'
+import type { ChannelFacts, SendFacts, Wait } from './model.ts'
 
 /** The condition of a send, more precise than its status. Decided once, and rendered in several ways. */
 export type Condition =
@@ -46,13 +46,8 @@ export type Condition =
   | { kind: 'sending'; since: string }
   /** It waits for the time that it is scheduled for. */
   | { kind: 'scheduled'; at: Date }
-  | { kind: 'held'; since: Date; reason: string | null }
-  | { kind: 'behind'; ahead: NonNullable<SendFacts['ahead']> }
-  | { kind: 'retry'; at: Date; reason: string }
-  | { kind: 'replayed'; at: Date }
-  | { kind: 'breaker_open'; until: Date }
-  | { kind: 'waits_for_permit'; limits: Pick<ChannelFacts, 'rate' | 'maxInFlight'> }
-  | { kind: 'slow_start' }
+  /** It waits for one of the reasons of db/reasons-to-wait.ts. */
+  | ({ kind: 'waiting' } & Wait)
   | { kind: 'in_queue' }
 
 export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
@@ -71,7 +66,7 @@ export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
     case 'sending':
       return { kind: 'sending', since: lastOf(events, 'attempt_started')?.at ?? acceptedAt }
     case 'queued':
-      return waitOf(events, facts)
+      return waitOf(facts)
     default:
       return status satisfies never
   }
@@ -157,24 +152,11 @@ function failureOfAttempt(
   return { kind: 'refused', reason: meaning ?? reason }
 }
 
-/** What a queued send waits for. The strongest cause comes first: while its channel is held, nothing else matters. */
-function waitOf(events: readonly TimelineEvent[], facts: SendFacts): Condition {
-  const { now, channel, ahead, nextAttemptAt, isInSlowStart } = facts
-  const { heldAt, heldReason, breakerOpenUntil, rate, maxInFlight } = channel
+/** What a queued send waits for. A deleted channel holds its sends, and a scheduled send has no other wait yet. */
+function waitOf({ channel, isScheduled, nextAttemptAt, wait }: SendFacts): Condition {
   if (channel.deletedAt) return { kind: 'channel_deleted' }
-  if (facts.isScheduled) return { kind: 'scheduled', at: nextAttemptAt }
-  if (heldAt) return { kind: 'held', since: heldAt, reason: heldReason }
-  if (ahead) return { kind: 'behind', ahead }
-  if (nextAttemptAt > now) {
-    const last = events.findLast((event) => !isOfReceipt(event))
-    if (last?.event === 'replayed') return { kind: 'replayed', at: nextAttemptAt }
-    if (last?.event === 'retry_scheduled')
-      return { kind: 'retry', at: nextAttemptAt, reason: last.reason ?? '' }
-  }
-  if (breakerOpenUntil) return { kind: 'breaker_open', until: breakerOpenUntil }
-  if (rate || maxInFlight) return { kind: 'waits_for_permit', limits: { rate, maxInFlight } }
-  if (isInSlowStart) return { kind: 'slow_start' }
-  return { kind: 'in_queue' }
+  if (isScheduled) return { kind: 'scheduled', at: nextAttemptAt }
+  return wait ? { kind: 'waiting', ...wait } : { kind: 'in_queue' }
 }
 
 export function lastOf<Name extends TimelineEventName>(events: readonly TimelineEvent[], name: Name) {

@@ -1,5 +1,5 @@
 import type { ProviderName } from '../providers/index.ts'
-import type { SendStatus } from '../sends/timeline.ts'
+import type { SendStatus, Timeline } from '../sends/timeline.ts'
 
 /** The facts that an explanation needs in addition to the timeline; read by `findExplanation` in db/sends/explanation.ts. */
 export interface SendFacts {
@@ -15,13 +15,23 @@ export interface SendFacts {
   isScheduled: boolean
   /** If it is still queued at this time, it fails. */
   expiresAt: Date | null
-  /** Whether it is in the overflow of a channel in slow start, where few sends are called at a time. */
-  isInSlowStart: boolean
+  /** What it waits for while it is queued; null if only for a worker. */
+  wait: Wait | null
   /** The unfinished sends before it in its lane, counted up to `maxCountedAhead`; null if there are none. */
   ahead: { count: number; first: { requestId: string; status: SendStatus } } | null
   /** The send before it in its lane when it was accepted, and when that one ended; null if there was none. */
   waitedFor: { requestId: string; finishedAt: Date | null } | null
 }
+
+/** A reason to wait of a queued send (db/reasons-to-wait.ts). */
+export interface Wait {
+  name: string
+  /** Null if no time ends it. */
+  until: Date | null
+  texts: WaitTexts
+}
+
+export type WaitTexts = ConditionTexts<Pick<Wait, 'until'>>
 
 /** Limit of counting the sends ahead. */
 export const maxCountedAhead = 100
@@ -85,4 +95,26 @@ export interface ExplanationAnswer {
   /** The meaning of its code, or else of its status; null if unknown; usually null for accepted messages. */
   meaning: string | null
   messageId: string | null
+}
+
+/** What the sentences about a condition may refer to. */
+export interface Details extends SendFacts {
+  timeline: Timeline
+  /** `3 attempts were made, the last at 14:02:11 UTC.` */
+  attempts: string
+  /** The time of its end, or else now, as shown to a customer. */
+  moment: string
+}
+
+export type Renderer<C, Text> = (condition: C, details: Details) => Text
+
+export interface ConditionTexts<C> {
+  /** For support, in short sentences. */
+  summary: Renderer<C, string>
+  /** For the customer, without internals: continues after "Your text message …,". */
+  customer: Renderer<C, string>
+  /** What the service does next. A string alone means that the time isn't known. */
+  next?: string | Renderer<C, NonNullable<Explanation['next']>>
+  /** What support or an operator can do. */
+  advice?: string | Renderer<C, Advice>
 }

@@ -1,9 +1,9 @@
 import { mayHaveGotThrough } from '../sends/doubt.ts'
 import type { Timeline } from '../sends/timeline.ts'
 import { type Condition, conditionOf, isErased, lastOf } from './condition.ts'
-import { type ConditionTexts, conditionTexts, type Details } from './condition-texts.ts'
+import { conditionTexts } from './condition-texts.ts'
 import { nameOf } from './event-sentences.ts'
-import type { Advice, Explanation, SendFacts } from './model.ts'
+import type { Advice, ConditionTexts, Details, Explanation, SendFacts } from './model.ts'
 import { because, clock, moment } from './phrases.ts'
 
 type Summary = Pick<Explanation, 'summary' | 'next' | 'advice' | 'forCustomer'>
@@ -11,7 +11,7 @@ type Summary = Pick<Explanation, 'summary' | 'next' | 'advice' | 'forCustomer'>
 /** The sentences about a send's condition. */
 export function summarize(timeline: Timeline, facts: SendFacts): Summary {
   const condition = conditionOf(timeline, facts)
-  const words = conditionTexts[condition.kind] as ConditionTexts<Condition>
+  const words = textsOf(condition)
   const details = {
     ...facts,
     timeline,
@@ -28,6 +28,11 @@ export function summarize(timeline: Timeline, facts: SendFacts): Summary {
     forCustomer: `${subjectFor(timeline)} ${words.customer(condition, details)}${doubtOf(timeline)}.`,
   }
 }
+
+const textsOf = (condition: Condition) =>
+  (condition.kind === 'waiting'
+    ? condition.texts
+    : conditionTexts[condition.kind]) as ConditionTexts<Condition>
 
 /** When it went on by other channels, and why. */
 function fallbacksOf({ events }: Timeline, { channels, now }: SendFacts): string {

@@ -1,11 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import {
-  type ConditionTexts,
-  conditionTexts,
-  type Details,
-} from '../../../src/core/explanation/condition-texts.ts'
+import { reasonsToWait } from '../../../db/reasons-to-wait.ts'
+import { conditionTexts } from '../../../src/core/explanation/condition-texts.ts'
+import type { ConditionTexts, Details } from '../../../src/core/explanation/model.ts'
 import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
 import { anchorsOf } from './anchors.ts'
 
@@ -107,7 +105,8 @@ test('users and operators read "fix", never "mend"', () => {
 
 describe('docs/reference/admin.md', () => {
   const now = new Date(0)
-  const facts = { now, channel: { name: 'SMS' }, timeline: { events: [] }, attempts: 'No attempt was made.' }
+  const channel = { name: 'SMS', maxInFlight: 1 }
+  const facts = { now, channel, timeline: { events: [] }, attempts: 'No attempt was made.' }
   /** Has what the words of any kind refer to. */
   const sample = {
     at: now,
@@ -116,7 +115,6 @@ describe('docs/reference/admin.md', () => {
     note: null,
     fault: undefined,
     cause: 'bounce',
-    limits: { maxInFlight: 1 },
   }
   const reasons: { [kind: string]: string } = {
     provider_away: ownReasons.providerAway,
@@ -126,15 +124,15 @@ describe('docs/reference/admin.md', () => {
     .flatMap(([, cell = '']) => cell.split(', '))
     .map((words) => words.split(' …')[0] ?? '')
 
-  test.each(Object.entries(conditionTexts).filter(([kind]) => kind !== 'failed_otherwise'))(
-    'explains the heading of the page of a send: %s',
-    (kind, words) => {
-      const condition = { ...sample, kind, reason: reasons[kind] ?? '' }
-      const heading = (words as ConditionTexts<unknown>).summary(condition, facts as unknown as Details)
-      expect(
-        headings.some((begin) => heading.startsWith(begin)),
-        heading,
-      ).toBe(true)
-    },
-  )
+  const waits = Object.entries(reasonsToWait).map(([name, { texts }]) => [name, texts] as const)
+  const ofConditions = Object.entries(conditionTexts).filter(([kind]) => kind !== 'failed_otherwise')
+
+  test.each([...ofConditions, ...waits])('explains the heading of the page of a send: %s', (kind, words) => {
+    const condition = { ...sample, kind, reason: reasons[kind] ?? '' }
+    const heading = (words as ConditionTexts<unknown>).summary(condition, facts as unknown as Details)
+    expect(
+      headings.some((begin) => heading.startsWith(begin)),
+      heading,
+    ).toBe(true)
+  })
 })

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { reasonsToWait } from '../../../db/reasons-to-wait.ts'
+import { waitFor } from '../../../db/sends/wait-now.ts'
 import type { ProviderRules } from '../../../src/core/channels/provider.ts'
 import { type Advice, explain, type SendFacts } from '../../../src/core/explanation/explain.ts'
 import { providerNames, providerRules } from '../../../src/core/providers/index.ts'
@@ -48,7 +50,7 @@ const facts: SendFacts = {
   nextAttemptAt: at(0),
   isScheduled: false,
   expiresAt: null,
-  isInSlowStart: false,
+  wait: null,
   ahead: null,
   waitedFor: null,
   channels: [],
@@ -71,11 +73,14 @@ interface Given {
   events?: StoredEvent[]
   facts?: Partial<Omit<SendFacts, 'channel'>>
   channel?: Partial<SendFacts['channel']>
+  /** What it waits for, and until when. */
+  wait?: [name: keyof typeof reasonsToWait, until?: Date]
 }
 
-function explained({ send, events = [], facts: more, channel }: Given) {
+function explained({ send, events = [], facts: more, channel, wait: waits }: Given) {
   const timeline = buildTimeline({ ...queued, ...send }, events, 'masked')
-  return explain(timeline, { ...facts, ...more, channel: { ...facts.channel, ...channel } })
+  const wait = waitFor(waits?.[0] ?? null, waits?.[1] ?? null)
+  return explain(timeline, { ...facts, ...more, wait, channel: { ...facts.channel, ...channel } })
 }
 
 const ended = (status: SendRecord['status'], given: Partial<SendRecord> = {}): Partial<SendRecord> => ({
@@ -260,7 +265,7 @@ describe('the summary of a send that', () => {
     ],
     [
       'waits to be tried again, the last attempt being uncertain',
-      { send: { attempt: 1 }, events: resent, facts: { now: at(3), nextAttemptAt: at(7) } },
+      { wait: ['retry', at(7)], send: { attempt: 1 }, events: resent, facts: { now: at(3) } },
       'waiting',
       'Waiting for its next attempt, at 14:00:07 UTC; an earlier one may have got through: no answer.',
     ],
@@ -319,13 +324,14 @@ describe('the summary of a send that', () => {
     ['waits in the queue', {}, 'waiting', 'Waiting in the queue for a worker.'],
     [
       'waits for an earlier one',
-      { facts: { ahead: { count: 1, first: { requestId: earlier, status: 'sending' } } } },
+      { wait: ['behind'], facts: { ahead: { count: 1, first: { requestId: earlier, status: 'sending' } } } },
       'waiting',
       'Waiting: behind an earlier message to this contact.',
     ],
     [
       'waits for its channel, whatever else it waits for',
       {
+        wait: ['held'],
         facts: { ahead: { count: 1, first: { requestId: earlier, status: 'queued' } } },
         channel: { heldAt: at(50), heldReason: "Twilio: the channel's credentials are not accepted." },
       },
@@ -334,53 +340,53 @@ describe('the summary of a send that', () => {
     ],
     [
       'is held by an operator',
-      { channel: { heldAt: at(50), heldReason: 'held by an operator' } },
+      { wait: ['held'], channel: { heldAt: at(50), heldReason: 'held by an operator' } },
       'waiting',
       'Waiting: the channel SMS has been held by an operator since 14:00:50 UTC.',
     ],
     [
       'waits since its worker could not call',
-      { events: uncalled, facts: { now: at(3), nextAttemptAt: at(32) } },
+      { wait: ['retry', at(32)], events: uncalled, facts: { now: at(3) } },
       'waiting',
       'Waiting for its next attempt, at 14:00:32 UTC; the last one ended before the provider was called: set PUBLIC_BASE_URL.',
     ],
     [
       'waits for its retry',
-      { send: { attempt: 1 }, events: retried, facts: { now: at(3), nextAttemptAt: at(7) } },
+      { wait: ['retry', at(7)], send: { attempt: 1 }, events: retried, facts: { now: at(3) } },
       'waiting',
       'Waiting for its next attempt, at 14:00:07 UTC; the last one did not go through: busy.',
     ],
     [
       'is due again only after midnight',
       {
+        wait: ['retry', new Date(Date.UTC(2026, 0, 2, 1, 2, 3))],
         send: { attempt: 1 },
         events: retried,
-        facts: { nextAttemptAt: new Date(Date.UTC(2026, 0, 2, 1, 2, 3)) },
       },
       'waiting',
       'Waiting for its next attempt, at 01:02:03 UTC on 2026-01-02; the last one did not go through: busy.',
     ],
     [
       'was replayed',
-      { events: [stored('replayed', 90)], facts: { nextAttemptAt: at(110) } },
+      { wait: ['retry', at(110)], events: [stored('replayed', 90)] },
       'waiting',
       'Waiting: it was replayed, and is due at 14:01:50 UTC.',
     ],
     [
       'waits for a provider that fails',
-      { channel: { breakerOpenUntil: at(120) } },
+      { wait: ['breaker_open', at(120)] },
       'waiting',
       "Waiting: calls to the channel's provider have been failing, so only probes are made.",
     ],
     [
       'waits for its turn',
-      { channel: { rate: { calls: 80, seconds: 1 }, maxInFlight: 1 } },
+      { wait: ['waits_for_permit'], channel: { rate: { calls: 80, seconds: 1 }, maxInFlight: 1 } },
       'waiting',
       'Waiting for the limits of its channel, which makes at most 80 calls in 1 s, and at most 1 call at a time.',
     ],
     [
       'waits for the slow start of its channel',
-      { facts: { isInSlowStart: true } },
+      { wait: ['slow_start'] },
       'waiting',
       'Waiting: of a backlog, only a few messages are sent at a time until the provider answers one.',
     ],
@@ -415,7 +421,7 @@ describe('what comes next of a send that', () => {
     ['failed: nothing', { send: failed('expired') }, undefined],
     [
       'waits for its retry: when it is due',
-      { send: { attempt: 1 }, events: retried, facts: { now: at(3), nextAttemptAt: at(7) } },
+      { wait: ['retry', at(7)], send: { attempt: 1 }, events: retried, facts: { now: at(3) } },
       { at: at(7).toISOString(), text: 'The next attempt is due.' },
     ],
     [
@@ -428,17 +434,17 @@ describe('what comes next of a send that', () => {
     ],
     [
       'is held: that somebody has to resume the channel',
-      { channel: { heldAt: at(50) } },
+      { wait: ['held'], channel: { heldAt: at(50) } },
       { at: null, text: 'It is sent when the channel is resumed.' },
     ],
     [
       'is behind another: which',
-      { facts: { ahead: { count: 1, first: { requestId: earlier, status: 'sending' } } } },
+      { wait: ['behind'], facts: { ahead: { count: 1, first: { requestId: earlier, status: 'sending' } } } },
       { at: null, text: `It is sent when ${earlier}, which is sending, has ended.` },
     ],
     [
       'is behind several: how many',
-      { facts: { ahead: { count: 3, first: { requestId: earlier, status: 'queued' } } } },
+      { wait: ['behind'], facts: { ahead: { count: 3, first: { requestId: earlier, status: 'queued' } } } },
       {
         at: null,
         text: `It is sent when ${earlier}, which is queued, and 2 more messages to this contact have ended.`,
@@ -446,7 +452,7 @@ describe('what comes next of a send that', () => {
     ],
     [
       'is behind more than are counted',
-      { facts: { ahead: { count: 100, first: { requestId: earlier, status: 'queued' } } } },
+      { wait: ['behind'], facts: { ahead: { count: 100, first: { requestId: earlier, status: 'queued' } } } },
       {
         at: null,
         text: `It is sent when ${earlier}, which is queued, and at least 99 more messages to this contact have ended.`,
@@ -479,12 +485,12 @@ test.each<[string, Given, advice: Advice | undefined]>([
   ],
   [
     'waits for a channel that its provider refused',
-    { channel: { heldAt: at(50), heldReason: 'Twilio: the credentials are wrong' } },
+    { wait: ['held'], channel: { heldAt: at(50), heldReason: 'Twilio: the credentials are wrong' } },
     { text: 'Fix the problem above, then resume the channel.', command: `channel resume ${channelId}` },
   ],
   [
     'waits for a channel that an operator holds, with nothing to fix',
-    { channel: { heldAt: at(50), heldReason: 'held by an operator' } },
+    { wait: ['held'], channel: { heldAt: at(50), heldReason: 'held by an operator' } },
     {
       text: 'Resume the channel when its messages may be sent again.',
       command: `channel resume ${channelId}`,
@@ -913,8 +919,7 @@ describe('what the provider reported', () => {
 
   test('a receipt that changed nothing does not hide what a send waits for', () => {
     const events = [...retried, receiptOf('receipt')]
-    const nextAttemptAt = at(7)
-    const waiting = explained({ send: { attempt: 1 }, events, facts: { nextAttemptAt, now: at(6) } })
+    const waiting = explained({ wait: ['retry', at(7)], send: { attempt: 1 }, events, facts: { now: at(6) } })
     expect(waiting.summary).toMatch(/^Waiting for its next attempt/)
     expect(waiting.entries.at(-1)?.text).toBe('The provider reported: receipt.')
   })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '../../../db/sends/wait-now.ts'
 import { maskText } from '../../../src/core/contacts/mask-text.ts'
 import { explain } from '../../../src/core/explanation/explain.ts'
 import type { ProviderName } from '../../../src/core/providers/index.ts'
@@ -110,7 +111,7 @@ function textsOn(provider: ProviderName, outcome: AttemptOutcome): string[] {
     nextAttemptAt: at(0),
     isScheduled: false,
     expiresAt: null,
-    isInSlowStart: false,
+    wait: null,
     ahead: null,
     waitedFor: null,
     channels: [],
@@ -126,7 +127,7 @@ function textsOn(provider: ProviderName, outcome: AttemptOutcome): string[] {
       deletedAt: null,
     },
   }
-  const held = { ...facts, channel: { ...facts.channel, heldAt: at(3) } }
+  const held = { ...facts, wait: waitFor('held', null), channel: { ...facts.channel, heldAt: at(3) } }
   const failed = { ...queuedRecord, status: 'failed', finishedAt: at(3), failure: reason } as const
   const explanations = [
     explain(buildTimeline(queuedRecord, events, 'masked'), held),

@@ -1,0 +1,168 @@
+import { asOf } from '../src/core/explanation/condition-texts.ts'
+import { maxCountedAhead, type WaitTexts } from '../src/core/explanation/model.ts'
+import { because, clock, count, moment, sentence } from '../src/core/explanation/phrases.ts'
+import { slowStartAfterSeconds } from '../src/core/sends/delivery-times.ts'
+import { mayHaveGotThrough } from '../src/core/sends/doubt.ts'
+import { operatorsReason } from '../src/core/sends/own-reasons.ts'
+import { isOfReceipt, type Timeline } from '../src/core/sends/timeline.ts'
+import { isUnfinished } from './delivery/lane-rule.ts'
+import { sqlText } from './statement.ts'
+
+/** SQL that is true for a channel of whose overflow no send got an answer lately. */
+export const isInSlowStart = `coalesce(channels.answered_at < clock_timestamp() - interval '${slowStartAfterSeconds} s', true)`
+
+/** Why a queued send waits, in SQL conditions on a send `s` and its row of `channels`, and in words. */
+export interface ReasonToWait {
+  /**
+   * What decides it: the time in the send's row, by which `isReady` finds it; the send with its channel; the sends before it in its
+   * lane; or the channel alone, so that all its sends wait.
+   */
+  of: 'time' | 'send' | 'lane' | 'channel'
+  /** SQL that is true while a send waits for it, else false; never null, which would keep the send for ever. */
+  isWaiting: string
+  /** SQL of the time when it ends; null if the end is an event, which wakes the send. */
+  until: string | null
+  /** Whether a permit ends it before (db/delivery/permits.ts). */
+  endsByPermit?: true
+  /** Whether the time counts as a wait for the provider, after which a channel that keeps failing fails the send. */
+  isBreakersWait: boolean
+  /** Its label in the metric of the oldest waiting send; without one, the send counts as free. */
+  waitsAs?: 'limited' | 'stopped' | (string & {})
+  /** What support and the customer read. */
+  texts: WaitTexts
+}
+
+/** All reasons, the strongest first: while its channel is held, nothing else matters to a send. */
+export const reasonsToWait = {
+  held: {
+    of: 'channel',
+    isWaiting: 'channels.held_at is not null',
+    until: null,
+    isBreakersWait: false,
+    waitsAs: 'stopped',
+    texts: {
+      summary(_, { channel, now }) {
+        const why = operatorsReason(channel.heldReason ?? '')
+        const by = why === undefined ? '' : ' by an operator'
+        const since = clock(channel.heldAt ?? now, now)
+        const held = `Waiting: the channel ${channel.name} has been held${by} since ${since}.`
+        const given = why ?? channel.heldReason
+        return given ? `${held} ${sentence(given)}` : held
+      },
+      customer: asOf('is waiting to be sent'),
+      next: 'It is sent when the channel is resumed.',
+      advice: (_, { channel }) => ({
+        text:
+          operatorsReason(channel.heldReason ?? '') === undefined
+            ? 'Fix the problem above, then resume the channel.'
+            : 'Resume the channel when its messages may be sent again.',
+        command: `channel resume ${channel.channelId}`,
+      }),
+    },
+  },
+  behind: {
+    of: 'lane',
+    // With `limit 1`, PostgreSQL searches that lane for an earlier send, instead of reading all lanes.
+    isWaiting: sqlText`
+      coalesce((
+        select true from sends earlier
+        where earlier.lane = s.lane and earlier.seq < s.seq
+          and ${isUnfinished('earlier')}
+        limit 1), false)`,
+    until: null,
+    isBreakersWait: true,
+    texts: {
+      summary: () => 'Waiting: behind an earlier message to this contact.',
+      customer: asOf('is waiting for an earlier message to the same contact'),
+      next(_, { ahead }) {
+        if (!ahead) return { at: null, text: 'It is sent when the messages before it have ended.' }
+        const least = ahead.count === maxCountedAhead ? 'at least ' : ''
+        const others =
+          ahead.count > 1
+            ? ` and ${least}${count(ahead.count - 1, 'more message')} to this contact have`
+            : ' has'
+        const { requestId, status } = ahead.first
+        return { at: null, text: `It is sent when ${requestId}, which is ${status},${others} ended.` }
+      },
+    },
+  },
+  retry: {
+    of: 'time',
+    isWaiting: 's.next_attempt_at > clock_timestamp()',
+    until: 's.next_attempt_at',
+    isBreakersWait: true,
+    texts: {
+      summary({ until }, { timeline, now }) {
+        const at = clock(until ?? now, now)
+        const last = lastOfSend(timeline)
+        if (last?.event === 'replayed') return `Waiting: it was replayed, and is due at ${at}.`
+        const reason = because(String(last?.reason ?? ''))
+        return `Waiting for its next attempt, at ${at}; ${lastAttemptOf(timeline)}${reason}.`
+      },
+      customer: ({ until }, { now }) =>
+        `is waiting to be sent; the next attempt is due at ${moment(until ?? now)}`,
+      next: endsAt('The next attempt is due.'),
+    },
+  },
+  breaker_open: {
+    of: 'channel',
+    isWaiting: 'channels.breaker_open_until is not null',
+    until: 'channels.breaker_open_until',
+    endsByPermit: true,
+    isBreakersWait: true,
+    waitsAs: 'stopped',
+    texts: {
+      summary: () => "Waiting: calls to the channel's provider have been failing, so only probes are made.",
+      customer: asOf('is waiting to be sent'),
+      next: endsAt('Then a single call is made as a probe; the others follow if it succeeds.'),
+    },
+  },
+  waits_for_permit: {
+    of: 'channel',
+    isWaiting: 'num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0',
+    until: null,
+    endsByPermit: true,
+    isBreakersWait: true,
+    waitsAs: 'limited',
+    texts: {
+      summary(_, { channel: { rate, maxInFlight } }) {
+        const limits = [
+          rate && `at most ${count(rate.calls, 'call')} in ${rate.seconds} s`,
+          maxInFlight && `at most ${count(maxInFlight, 'call')} at a time`,
+        ]
+        return `Waiting for the limits of its channel, which makes ${limits.filter(Boolean).join(', and ')}.`
+      },
+      customer: asOf('is waiting to be sent'),
+      next: 'It is sent when the limits allow it.',
+    },
+  },
+  slow_start: {
+    of: 'send',
+    isWaiting: `s.overflow and ${isInSlowStart}`,
+    until: null,
+    endsByPermit: true,
+    isBreakersWait: true,
+    texts: {
+      summary: () =>
+        'Waiting: of a backlog, only a few messages are sent at a time until the provider answers one.',
+      customer: asOf('is waiting to be sent'),
+      next: 'It is sent when one of the messages before it has ended, or when the provider answers.',
+    },
+  },
+} satisfies Record<string, ReasonToWait>
+
+/** What a wait that ends at a known time says of it. */
+function endsAt(text: string): NonNullable<WaitTexts['next']> {
+  return ({ until }) => ({ at: until?.toISOString() ?? null, text })
+}
+
+/** How its last attempt ended, for a send that waits for the next one. */
+function lastAttemptOf({ events }: Timeline): string {
+  if (mayHaveGotThrough(events)) return 'an earlier one may have got through'
+  const last = events.findLast(({ event }) => event === 'attempt_finished')
+  return last?.outcome === 'not_called'
+    ? 'the last one ended before the provider was called'
+    : 'the last one did not go through'
+}
+
+const lastOfSend = ({ events }: Timeline) => events.findLast((event) => !isOfReceipt(event))
