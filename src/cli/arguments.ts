@@ -8,7 +8,7 @@ import { isLongerThan, isStorable } from '../core/requests/characters.ts'
 import { describeIssue, joinIssues } from '../core/requests/issues.ts'
 import { durationMs, parsePastMoment, pastMomentWanted } from '../core/requests/past-moment.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
-import { longestOperatorReason, operatorReason } from '../core/sends/own-reasons.ts'
+import { operatorReason, operatorReasonForm } from '../core/sends/own-reasons.ts'
 import { type AutoCause, autoCauses } from '../core/suppression/suppression.ts'
 import { CliError } from './answer.ts'
 
@@ -87,7 +87,7 @@ export function reasonPart(text: string): string {
 export function operatorsWords(text: string): string {
   const { data } = operatorReason.safeParse(text.trim())
   if (data !== undefined) return data
-  throw new InvalidArgumentError(`Use 1 to ${longestOperatorReason} characters on one line.`)
+  throw new InvalidArgumentError(`Use ${operatorReasonForm}.`)
 }
 
 export function permissionList(text: string): Permission[] {

@@ -180,7 +180,9 @@ describe('a suppression on the page', () => {
         ['', 'give a reason for removing this'],
         ['  ', 'give a reason for removing this'],
         [`${contact} called`, 'leave it out'],
-        ['x'.repeat(501), 'at most 500 characters'],
+        ['x'.repeat(501), '1 to 500 characters'],
+        ['\u200b\u2060', 'with a letter or a digit'],
+        ['-', 'with a letter or a digit'],
       ] as const) {
         const refused = await form('unsuppress', { requestId, entry, reason })
         expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(words)])

@@ -111,6 +111,7 @@ test('a complaint and an opt-out are removed by id and by contact only with a re
       const remove = ['remove', ...(by === 'id' ? [suppressionId] : byContact)]
       expect(await refused(...remove)).toMatch(/give a reason .*; see: outbound suppression remove --help/)
       expect(await refused(...remove, '--reason', 'ANN@example.com called')).toContain('leave it out')
+      expect(await refused(...remove, '--reason', '\u200b')).toContain('with a letter or a digit')
       expect(await list(accountId)).toHaveLength(1)
       expect(await suppression(...remove, '--reason', 'asked by phone')).toMatchObject({
         suppressionId,

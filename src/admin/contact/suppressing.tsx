@@ -6,7 +6,8 @@ import { addSuppression, removeSuppression } from '../../../db/suppression/entri
 import { suppressionChanged } from '../../core/accounts/audit-details.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { notSuppressed } from '../../core/sends/left-out.ts'
-import { removalFault, suppressionReason } from '../../core/suppression/suppression.ts'
+import { operatorReason, operatorReasonForm } from '../../core/sends/own-reasons.ts'
+import { removalFault } from '../../core/suppression/suppression.ts'
 import { pageActor } from '../audit/page-actor.ts'
 import type { AdminEnv, AdminRuntime } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -85,7 +86,7 @@ async function whyNotRemoved(db: AdminRuntime['db'], id: string | undefined): Pr
 /** Null if none was typed. */
 function reasonIn({ reason }: Fields): string | null {
   const text = typeof reason === 'string' ? reason.trim() : ''
-  const read = text === '' ? null : suppressionReason.safeParse(text).data
-  if (read === undefined) throw new PageError(400, 'Reason: enter at most 500 characters on one line.')
+  const read = text === '' ? null : operatorReason.safeParse(text).data
+  if (read === undefined) throw new PageError(400, `Reason: enter ${operatorReasonForm}, or leave it out.`)
   return read
 }

@@ -1,5 +1,9 @@
 import type { Context } from 'hono'
-import { longestOperatorReason as longest, operatorReason } from '../../core/sends/own-reasons.ts'
+import {
+  longestOperatorReason as longest,
+  operatorReason,
+  operatorReasonForm,
+} from '../../core/sends/own-reasons.ts'
 import { PageError } from '../errors.tsx'
 import { fieldsOf } from '../support/form-fields.ts'
 
@@ -17,5 +21,5 @@ export function ReasonField() {
 export async function reasonOf(c: Context): Promise<string> {
   const { data } = operatorReason.safeParse(String((await fieldsOf(c)).reason ?? '').trim())
   if (data !== undefined) return data
-  throw new PageError(400, `Reason: enter 1 to ${longest} characters, on one line.`)
+  throw new PageError(400, `Reason: enter ${operatorReasonForm}.`)
 }

@@ -27,8 +27,13 @@ export function ownReasonOf(reason: string): keyof typeof ownReasons | undefined
 export const settledAsFailed = (why: string) => `settled by a person: the provider doesn't have it: ${why}`
 
 export const longestOperatorReason = 500
-/** Why an operator holds a channel, disables an endpoint or suppresses a contact. */
-export const operatorReason = singleLine(1, longestOperatorReason)
+/** Why a person changes something. Blanks alone, such as zero-width ones, or a dash would fill a field that requires a reason. */
+export const operatorReason = singleLine(1, longestOperatorReason).refine(
+  (text) => /[\p{L}\p{N}]/u.test(text),
+  'has neither letters nor digits',
+)
+/** What `operatorReason` takes, for people. */
+export const operatorReasonForm = `1 to ${longestOperatorReason} characters on one line, with a letter or a digit`
 
 const byOperator = 'held by an operator'
 
