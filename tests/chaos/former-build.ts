@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -16,8 +17,16 @@ export const migrateWith =
     await promisify(execFile)(process.execPath, [join(buildOf(checkout), 'src/migrate.js')], { env })
   }
 
+/** Where releases have it: the present one, and those before folders were named for nouns. */
+const seeds = ['src/dev/world/seed.ts', 'src/dev/seed.ts']
+
 /** Creates an account as the earlier release does: its tables may lack what this build writes. */
 export async function formerSeed(checkout: string): Promise<typeof seedDemoAccount> {
-  const { href } = pathToFileURL(join(checkout, 'src/dev/world/seed.ts'))
-  return (await import(href)).seedDemoAccount
+  const paths = seeds.map((path) => join(checkout, path))
+  const found = paths.find((path) => existsSync(path))
+  if (!found)
+    throw new Error(
+      `--upgrade-from ${checkout}: has none of ${seeds.join(', ')}; add where that release has its seed`,
+    )
+  return (await import(pathToFileURL(found).href)).seedDemoAccount
 }
