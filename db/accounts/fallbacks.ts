@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { ChainedChannel } from '../../src/core/sends/fallback-chain.ts'
+import type { ProviderName } from '../../src/providers/index.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { accounts, channels, templates } from '../schema.ts'
 

@@ -1,5 +1,5 @@
-import type { ProviderName } from '../../src/core/providers/index.ts'
 import { breakerFirstSeconds, breakerLongestSeconds } from '../../src/core/sends/delivery-times.ts'
+import type { ProviderName } from '../../src/providers/index.ts'
 import { isBreakersWait } from '../claim-rule.ts'
 import { type Database, inTransaction } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'

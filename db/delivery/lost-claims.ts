@@ -1,5 +1,5 @@
-import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
+import type { ProviderName } from '../../src/providers/index.ts'
 import { endAndReceiptChanges } from '../callbacks/new-callbacks.ts'
 import { type Database, inTransaction } from '../connection/client.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../sends/event-sql.ts'

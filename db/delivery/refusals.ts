@@ -1,4 +1,4 @@
-import type { ProviderName } from '../../src/core/providers/index.ts'
+import type { ProviderName } from '../../src/providers/index.ts'
 import {
   endsInMs,
   isBehind,

@@ -1,7 +1,7 @@
 import { contactTypes, isContactType } from '../../src/core/contacts/contact.ts'
 import type { ListCursor } from '../../src/core/requests/list-query.ts'
-import { type CodeMeaning, meaningsOf } from '../../src/core/search/codes.ts'
 import { type PastedKindName, type Recognised, recognise } from '../../src/core/search/recognise.ts'
+import { type CodeMeaning, meaningsOf } from '../../src/providers/look-up-code.ts'
 import type { Database } from '../connection/client.ts'
 import { listSends } from '../sends/list.ts'
 import {

@@ -1,4 +1,4 @@
-import type { ProviderName } from '../../src/core/providers/index.ts'
+import type { ProviderName } from '../../src/providers/index.ts'
 import { namesOfChannels } from '../accounts/channel-names.ts'
 import { isFirst } from '../callbacks/endpoint-claims.ts'
 import { channelWaitsAs, isDue, isHeadOfAll, isQueued, sendWaitsAs, waitLabels } from '../claim-rule.ts'

@@ -1,6 +1,6 @@
 import { maxCountedAhead, type SendFacts } from '../../src/core/explanation/explain.ts'
-import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/sends/timeline.ts'
+import type { ProviderName } from '../../src/providers/index.ts'
 import type { Database } from '../connection/client.ts'
 import { isUnfinished } from '../delivery/lane-rule.ts'
 import { prepared, sqlText } from '../statement.ts'

@@ -1,5 +1,5 @@
-import type { ProviderName } from '../../src/core/providers/index.ts'
 import { causes } from '../../src/core/suppression/suppression.ts'
+import type { ProviderName } from '../../src/providers/index.ts'
 import { suppressedFor } from '../claim-rule.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { type FailedSend, failQueued } from '../delivery/fail-queued.ts'

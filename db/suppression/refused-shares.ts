@@ -1,5 +1,5 @@
-import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { AutoCause } from '../../src/core/suppression/suppression.ts'
+import type { ProviderName } from '../../src/providers/index.ts'
 import { namesOfChannels } from '../accounts/channel-names.ts'
 import { postedChannel } from '../accounts/posted-channel.ts'
 import type { Database } from '../connection/client.ts'

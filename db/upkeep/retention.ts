@@ -1,6 +1,6 @@
 import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { mediaLinkMs } from '../../src/core/messages/media-link.ts'
-import { providerNames, providerRules } from '../../src/core/providers/index.ts'
+import { providerNames, providerRules } from '../../src/providers/index.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { refusedKeptHours } from '../audit/refused.ts'
 import type { Database } from '../connection/client.ts'

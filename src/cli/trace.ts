@@ -8,10 +8,10 @@ import { listSends } from '../../db/sends/list.ts'
 import { findPostedBy } from '../../db/sends/same-content.ts'
 import { findSend } from '../../db/sends/sends.ts'
 import { type Explanation, type ExplanationEntry, explain } from '../core/explanation/explain.ts'
-import type { CodeMeaning } from '../core/search/codes.ts'
 import { explainNothing, noMatchWords } from '../core/search/in-words.ts'
 import type { PostedBy } from '../core/sends/posted-by.ts'
 import { buildTimeline, type Timeline } from '../core/sends/timeline.ts'
+import type { CodeMeaning } from '../providers/look-up-code.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import {
   renderAdvice,

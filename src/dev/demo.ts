@@ -5,9 +5,9 @@ import { traceOf } from '../cli/trace.ts'
 import type { DeliveryState } from '../core/receipts/receipt.ts'
 import type { Timeline } from '../core/sends/timeline.ts'
 import { runProcess } from '../platform/process/process.ts'
-import { type Emulators, reportToChannels, startEmulators, stopEmulators } from './emulators/index.ts'
 import { type Stack, startStack } from './stack.ts'
 import { type Example, providerExamples, sandboxExamples } from './world/demo-examples.ts'
+import { type Emulators, reportToChannels, startEmulators, stopEmulators } from './world/emulators.ts'
 import { type Seed, seedDemoAccount, seedEmulatedChannels } from './world/seed.ts'
 
 const finishWithinMs = 30_000

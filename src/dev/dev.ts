@@ -2,9 +2,9 @@ import { connect } from 'node:net'
 import { announceRunningDev, findRunningDev, withdrawRunningDev } from '../cli/running-dev.ts'
 import { runProcess } from '../platform/process/process.ts'
 import { SettingsError } from '../platform/settings/settings.ts'
-import { reportToChannels, startEmulators } from './emulators/index.ts'
 import { type Stack, startStack } from './stack.ts'
 import { devData, devFolders, keptSeed, readKept, removeDevData } from './world/dev-data.ts'
+import { reportToChannels, startEmulators } from './world/emulators.ts'
 import { curlsFor, type EmulatedChannels, type Seed, seedEmulatedChannels } from './world/seed.ts'
 
 const usualPort = 3000

@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache'
 import type { Channel } from '../../db/accounts/channels.ts'
 import type { ProviderRules } from '../core/channels/provider.ts'
 import { openConfig } from '../core/channels/sealed-config.ts'
-import { providerRules } from '../core/providers/index.ts'
 import { type Logger, logFault } from '../platform/log/logger.ts'
 import { credentialsKeys, type Settings } from '../platform/settings/settings.ts'
+import { providerRules } from '../providers/index.ts'
 
 const cachedChannels = 10_000
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseNetwork } from '../../src/core/requests/public-address.ts'
-import { createHttpClient } from '../../workers/providers/http.ts'
+import { createHttpClient } from '../../workers/http/http.ts'
 import { cert, key } from '../support/certificate.ts'
 
 let connections = 0

@@ -5,13 +5,13 @@ import { expect, test } from 'vitest'
 import { createChannel } from '../../db/accounts/channels.ts'
 import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { sealConfig } from '../../src/core/channels/sealed-config.ts'
-import { providerRules } from '../../src/core/providers/index.ts'
 import {
   type EmulatedProvider,
   emulatedProviders,
   startEmulators,
   stopEmulators,
-} from '../../src/dev/emulators/index.ts'
+} from '../../src/dev/world/emulators.ts'
+import { providerRules } from '../../src/providers/index.ts'
 import { type Account, accept, buildAccount, post } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { dumpDatabase, dumpRedis } from '../support/dumps.ts'

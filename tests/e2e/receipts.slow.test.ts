@@ -9,7 +9,7 @@ import {
   reportToChannels,
   startEmulators,
   stopEmulators,
-} from '../../src/dev/emulators/index.ts'
+} from '../../src/dev/world/emulators.ts'
 import { buildSendRow, namesOf, timelineOf } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'

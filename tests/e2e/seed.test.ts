@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listChannels, updateChannel } from '../../db/accounts/channels.ts'
-import { providerNames } from '../../src/core/providers/index.ts'
-import { type Emulators, startEmulators, stopEmulators } from '../../src/dev/emulators/index.ts'
+import { type Emulators, startEmulators, stopEmulators } from '../../src/dev/world/emulators.ts'
 import { type EmulatedChannels, seedDemoAccount, seedEmulatedChannels } from '../../src/dev/world/seed.ts'
+import { providerNames } from '../../src/providers/index.ts'
 import { accept } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
 

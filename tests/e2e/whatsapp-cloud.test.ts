@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listChannels } from '../../db/accounts/channels.ts'
-import type { Emulator } from '../../src/dev/emulators/emulator.ts'
+import type { Emulator } from '../../src/providers/shared/dev/emulator.ts'
 import {
   openWhatsAppEmulator,
   type WhatsAppAnswer,
   type WhatsAppCall,
-} from '../../src/dev/emulators/whatsapp.ts'
+} from '../../src/providers/whatsapp-cloud/dev/emulator.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
 import { samples } from '../support/media-samples.ts'

@@ -1,5 +1,5 @@
-import type { MediaFetcher } from '../../workers/providers/media-fetcher.ts'
-import type { Moved } from '../../workers/providers/time-limit.ts'
+import type { MediaFetcher } from '../../workers/http/media-fetcher.ts'
+import type { Moved } from '../../workers/http/time-limit.ts'
 import { openMediaMemory } from '../../workers/sends/dispatch/media-memory.ts'
 
 /** A fetcher with a worker's memory budget, whose content is no longer needed as soon as it has come. */

@@ -2,8 +2,8 @@ import { v7 as uuidv7 } from 'uuid'
 import { createChannel } from '../../db/accounts/channels.ts'
 import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { sealConfig } from '../../src/core/channels/sealed-config.ts'
-import { type ProviderName, providerRules } from '../../src/core/providers/index.ts'
 import { expectsReceipts } from '../../src/core/receipts/receipt.ts'
+import { type ProviderName, providerRules } from '../../src/providers/index.ts'
 import { inAnswer, type Registry } from './builders.ts'
 
 /** A channel of any provider, made as `channel create` makes it. */

@@ -1,4 +1,4 @@
-import { providerNames } from '../../src/core/providers/index.ts'
+import { providerNames } from '../../src/providers/index.ts'
 import type { Providers } from '../../workers/providers/index.ts'
 import type { Provider } from '../../workers/providers/provider.ts'
 

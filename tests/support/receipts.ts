@@ -1,7 +1,7 @@
 import type { ReceiptRow } from '../../db/receipts/receipts.ts'
 import type { ReceiptKind } from '../../src/core/receipts/receipt.ts'
-import type { Report } from '../../src/dev/emulators/reports.ts'
-import { statusReport } from '../../src/dev/emulators/whatsapp-reports.ts'
+import type { Report } from '../../src/providers/shared/dev/reports.ts'
+import { statusReport } from '../../src/providers/whatsapp-cloud/dev/reports.ts'
 import type { Answer } from './answer.ts'
 import type { Api } from './builders.ts'
 

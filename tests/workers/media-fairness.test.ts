@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openSmtpEmulator } from '../../src/dev/emulators/smtp.ts'
+import { openSmtpEmulator } from '../../src/providers/smtp/dev/emulator.ts'
 import { type Account, accept, buildAccount } from '../support/builders.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, startTestService } from '../support/service.ts'

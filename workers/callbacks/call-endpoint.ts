@@ -5,11 +5,11 @@ import { openConfig } from '../../src/core/channels/sealed-config.ts'
 import { logFault } from '../../src/platform/log/logger.ts'
 import { ShortageError } from '../../src/platform/process/own-shortage.ts'
 import { credentialsKeys } from '../../src/platform/settings/settings.ts'
+import { retryAfterMs } from '../../src/providers/shared/http/retry-wait.ts'
+import { signatureHeaders } from '../../src/providers/shared/http/standard-webhooks.ts'
 import type { Needs } from '../../src/runtime.ts'
-import type { HttpClient, HttpResult } from '../providers/http.ts'
-import { retryAfterMs } from '../providers/retry-wait.ts'
-import { signatureHeaders } from '../providers/standard-webhooks.ts'
-import { withinTimeLimit } from '../providers/time-limit.ts'
+import type { HttpClient, HttpResult } from '../http/http.ts'
+import { withinTimeLimit } from '../http/time-limit.ts'
 
 const noAnswer: HttpResult = { kind: 'maybe_sent', reason: 'no whole answer in time' }
 

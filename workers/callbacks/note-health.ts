@@ -9,7 +9,7 @@ import {
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { FailureStreaks } from '../providers/failure-streaks.ts'
+import { FailureStreaks } from '../http/failure-streaks.ts'
 import type { WorkerTimes } from '../worker-times.ts'
 
 const maxAnswersPerFlush = 200

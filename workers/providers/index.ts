@@ -1,23 +1,23 @@
 import { mediaLinkMs, mintMediaLink } from '../../src/core/messages/media-link.ts'
-import type { ProviderName } from '../../src/core/providers/index.ts'
-import { statusCallbackUrl } from '../../src/core/providers/twilio-receipts.ts'
 import type { Settings } from '../../src/platform/settings/settings.ts'
+import type { ProviderName } from '../../src/providers/index.ts'
+import { resend } from '../../src/providers/resend/request.ts'
+import { statusCallbackUrl } from '../../src/providers/twilio/receipts.ts'
+import { twilio } from '../../src/providers/twilio/request.ts'
+import { vonage } from '../../src/providers/vonage/request.ts'
+import { webhook } from '../../src/providers/webhook/request.ts'
+import { whatsappCloud } from '../../src/providers/whatsapp-cloud/request.ts'
 import type { Runtime } from '../../src/runtime.ts'
 import { createRecordReceipts } from '../../src/sends/record-receipts.ts'
-import { createHttpClient } from './http.ts'
-import { createMediaFetcher } from './media-fetcher.ts'
+import { createHttpClient } from '../http/http.ts'
+import { createMediaFetcher } from '../http/media-fetcher.ts'
+import { traceHttp } from '../http/trace-http.ts'
 import type { Provider } from './provider.ts'
-import { resend } from './resend.ts'
 import { sandbox } from './sandbox.ts'
 import { smtp } from './smtp.ts'
 import { openSmtpConnections } from './smtp-connections.ts'
-import { traceHttp } from './trace-http.ts'
-import { twilio } from './twilio.ts'
-import { vonage } from './vonage.ts'
-import { webhook } from './webhook.ts'
-import { whatsappCloud } from './whatsapp-cloud.ts'
 
-/** The providers by the names of src/core/providers/. */
+/** The providers by the names of src/providers/index.ts. */
 export type Providers = Record<ProviderName, Provider>
 
 export interface OpenProviders {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { openConfig } from '../../src/core/channels/sealed-config.ts'
-import { type ProviderName, providerRules } from '../../src/core/providers/index.ts'
+import { type ProviderName, providerRules } from '../../src/providers/index.ts'
 
 const cachedConfigs = 10_000
 

@@ -1,8 +1,8 @@
 import type { Contact } from '../../src/core/contacts/contact.ts'
 import type { Message } from '../../src/core/messages/message.ts'
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
-import type { MediaFetcher } from './media-fetcher.ts'
-import type { Moved } from './time-limit.ts'
+import type { MediaFetcher } from '../http/media-fetcher.ts'
+import type { Moved } from '../http/time-limit.ts'
 
 /** A provider's input: one attempt at a send. */
 export interface Delivery<Config> {

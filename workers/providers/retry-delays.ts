@@ -1,6 +1,6 @@
 import type { ProviderRules } from '../../src/core/channels/provider.ts'
-import { providerRules } from '../../src/core/providers/index.ts'
 import { credentialsKeys } from '../../src/platform/settings/settings.ts'
+import { providerRules } from '../../src/providers/index.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { createOpenConfig, type SealedChannel } from './open-config.ts'
 

@@ -1,5 +1,5 @@
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
-import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
+import type { SmtpConfig } from '../../src/providers/smtp/config.ts'
 
 /** Servers close a connection that is idle, or that has brought many mails. */
 const limits = { longestIdleMs: 5000, maxMails: 100 }

@@ -13,11 +13,11 @@ import {
   readChannels,
 } from '../../../db/overview/channels.ts'
 import { channelStatuses } from '../../core/channels/channel-status.ts'
-import { providerNames } from '../../core/providers/index.ts'
 import { isStorable } from '../../core/requests/characters.ts'
 import { placeIn } from '../../core/requests/list-place.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { heldByOperator } from '../../core/sends/own-reasons.ts'
+import { providerNames } from '../../providers/index.ts'
 import { changesShown } from '../audit/history.tsx'
 import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'

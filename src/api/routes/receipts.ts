@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { receiptList, webhookReceipt } from '../../core/providers/webhook-receipts.ts'
+import { receiptList, webhookReceipt } from '../../providers/webhook/receipts.ts'
 import { tooLarge } from '../body/receive.ts'
 import { unavailable, wrongMethod } from '../errors.ts'
 import { notProven, tooManyUnproven } from '../receipts/check-proof.ts'

@@ -37,8 +37,7 @@ export interface MediaLimits {
 export type ChannelLimits = Partial<Pick<ProviderRules, 'messageTypes' | 'maxTextCharacters' | 'media'>>
 
 /**
- * A provider's rules that can be checked without calling it: when a channel is created, and when a send is accepted. The code
- * that sends is in workers/providers/, in a file of the same name.
+ * A provider's rules that can be checked without calling it: when a channel is created, and when a send is accepted.
  */
 export interface ProviderRules {
   contactTypes: readonly ContactType[]

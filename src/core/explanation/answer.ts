@@ -1,5 +1,5 @@
+import { type ProviderName, providerRules } from '../../providers/index.ts'
 import type { ProviderRules } from '../channels/provider.ts'
-import { type ProviderName, providerRules } from '../providers/index.ts'
 import type { AttemptRecord } from '../sends/timeline.ts'
 import type { ExplanationAnswer } from './model.ts'
 

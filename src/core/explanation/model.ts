@@ -1,4 +1,4 @@
-import type { ProviderName } from '../providers/index.ts'
+import type { ProviderName } from '../../providers/index.ts'
 import type { SendStatus, Timeline } from '../sends/timeline.ts'
 
 /** The facts that an explanation needs in addition to the timeline; read by `findExplanation` in db/sends/explanation.ts. */

@@ -60,7 +60,7 @@ export interface ReceiptRequest {
   nowMs: number
 }
 
-/** How a provider's receipts are proven and read. Pure; one file for each provider, `src/core/providers/<name>-receipts.ts`. */
+/** How a provider's receipts are proven and read. Pure. */
 export interface ReceiptRules<Config = unknown> {
   /** Whether a channel with this config takes receipts. */
   areOn(config: Config): boolean

@@ -1,7 +1,7 @@
+import { codesIn } from '../../providers/look-up-code.ts'
 import { type ContactType, contactKinds, contactTypes, foldContactValue } from '../contacts/contact.ts'
 import { localNumbersIn, possiblePhonesIn } from '../contacts/in-text.ts'
 import { type FoundIds, findIds } from '../requests/request-id.ts'
-import { codesIn } from './codes.ts'
 import { messageIdsIn, possibleMessageIdsIn, referencesIn } from './words.ts'
 
 /** What people paste is read up to this length: a long log line with its stack trace is shorter. */

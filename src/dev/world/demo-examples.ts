@@ -1,6 +1,6 @@
 import type { DeliveryState } from '../../core/receipts/receipt.ts'
 import type { SendStatus } from '../../core/sends/timeline.ts'
-import type { Emulators } from '../emulators/index.ts'
+import type { Emulators } from './emulators.ts'
 import type { EmulatedChannels } from './seed.ts'
 
 /** A send of the demo, and its expected end. */

@@ -8,10 +8,10 @@ import type { ProviderRules } from '../../core/channels/provider.ts'
 import { sealConfig } from '../../core/channels/sealed-config.ts'
 import { shownConfig } from '../../core/channels/shown-config.ts'
 import { contactKinds, defaultContactType } from '../../core/contacts/contact.ts'
-import { type ProviderName, providerRules } from '../../core/providers/index.ts'
 import { expectsReceipts } from '../../core/receipts/receipt.ts'
 import { readSettings, type Settings } from '../../platform/settings/settings.ts'
-import type { EmulatedProvider, Emulators } from '../emulators/index.ts'
+import { type ProviderName, providerRules } from '../../providers/index.ts'
+import type { EmulatedProvider, Emulators } from './emulators.ts'
 
 /** An account to send with. */
 export interface Seed {

@@ -50,9 +50,12 @@ const refused: [string, string][] = [
   ['workers/queue/planted.ts', '../sends/send-states.ts'],
   ['workers/queue/planted.ts', '../callbacks/sends-first.ts'],
   ['workers/queue/planted.ts', '../upkeep/periodic-task.ts'],
-  ['workers/queue/planted.ts', '../providers/http.ts'],
+  ['workers/queue/planted.ts', '../http/http.ts'],
+  ['workers/queue/planted.ts', '../providers/index.ts'],
   ['workers/providers/planted.ts', '../sends/dispatch.ts'],
   ['workers/providers/planted.ts', '../queue/slots.ts'],
+  ['workers/http/planted.ts', '../providers/index.ts'],
+  ['workers/http/planted.ts', '../callbacks/record-try.ts'],
 ]
 
 const allowed: [string, string][] = [

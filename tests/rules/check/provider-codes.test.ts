@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { CodeTable } from '../../../src/core/providers/code-table.ts'
-import { resendCodes } from '../../../src/core/providers/resend-codes.ts'
-import { twilioCodes } from '../../../src/core/providers/twilio-codes.ts'
-import { vonageCodes } from '../../../src/core/providers/vonage-codes.ts'
-import { whatsAppCodes } from '../../../src/core/providers/whatsapp-cloud-codes.ts'
+import { resendCodes } from '../../../src/providers/resend/codes.ts'
+import type { CodeTable } from '../../../src/providers/shared/code-table.ts'
+import { twilioCodes } from '../../../src/providers/twilio/codes.ts'
+import { vonageCodes } from '../../../src/providers/vonage/codes.ts'
+import { whatsAppCodes } from '../../../src/providers/whatsapp-cloud/codes.ts'
 
 /** The codes in the rows of `outcome`, `fault` and codes. */
 function documented(provider: string, form: RegExp): string[] {
@@ -34,6 +34,8 @@ test.each(tables)(
 )
 
 test('each provider with codes is among them', () => {
-  const files = readdirSync('src/core/providers').filter((name) => name.endsWith('-codes.ts'))
-  expect(tables.map(([provider]) => `${provider}-codes.ts`).sort()).toEqual(files.sort())
+  const withCodes = readdirSync('src/providers').filter((name) =>
+    existsSync(`src/providers/${name}/codes.ts`),
+  )
+  expect(tables.map(([provider]) => provider).sort()).toEqual(withCodes.sort())
 })

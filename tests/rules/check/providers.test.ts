@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { providerNames, providerRules } from '../../../src/core/providers/index.ts'
 import { onUncertainWords } from '../../../src/core/sends/outcome.ts'
+import { providerNames, providerRules } from '../../../src/providers/index.ts'
 
 /** Where a provider may be named: its own files, the maps, and what shows them all in development. */
-const places = ['src/core/providers/', 'workers/providers/', 'src/dev/']
+const places = ['src/providers/', 'workers/providers/', 'src/dev/']
 
 const sources = ['src', 'workers', 'db']
   .flatMap((folder) =>
@@ -53,10 +53,8 @@ test.each(providerNames)('the docs say what %s accepts, and how to set up a chan
   expect(providerRules[name].config.safeParse(JSON.parse(config)).error).toBeUndefined()
 })
 
-test.each(providerNames)('%s has its rules, its sender and its tests in files of its name', (name) => {
-  for (const folder of ['src/core/providers', 'workers/providers']) {
-    expect(readdirSync(folder)).toContain(`${name}.ts`)
-  }
+test.each(providerNames)('%s has a folder and a test of its name', (name) => {
+  expect(existsSync(`src/providers/${name}`)).toBe(true)
   // The sandbox's messages go to PostgreSQL, which the rules' tests have none of.
   const folder = name === 'sandbox' ? 'tests/workers' : 'tests/rules/providers'
   expect(readFileSync(`${folder}/${name}.test.ts`, 'utf8')).toContain(`describeProvider('${name}'`)

@@ -3,9 +3,6 @@ import type { reasonsToWait } from '../../../db/reasons-to-wait.ts'
 import { waitFor } from '../../../db/sends/wait-now.ts'
 import type { ProviderRules } from '../../../src/core/channels/provider.ts'
 import { type Advice, explain, type SendFacts } from '../../../src/core/explanation/explain.ts'
-import { providerNames, providerRules } from '../../../src/core/providers/index.ts'
-import { twilioCodes } from '../../../src/core/providers/twilio-codes.ts'
-import { whatsAppCodes } from '../../../src/core/providers/whatsapp-cloud-codes.ts'
 import type { Fault } from '../../../src/core/sends/outcome.ts'
 import {
   type AttemptRecord,
@@ -14,6 +11,9 @@ import {
   type StoredEvent,
 } from '../../../src/core/sends/timeline.ts'
 import { causes } from '../../../src/core/suppression/suppression.ts'
+import { providerNames, providerRules } from '../../../src/providers/index.ts'
+import { twilioCodes } from '../../../src/providers/twilio/codes.ts'
+import { whatsAppCodes } from '../../../src/providers/whatsapp-cloud/codes.ts'
 import { queuedRecord } from '../../support/send-record.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 14) + second * 1000)

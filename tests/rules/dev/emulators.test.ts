@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { keep } from '../../../src/dev/emulators/emulator.ts'
-import { startTwilioEmulator } from '../../../src/dev/emulators/twilio.ts'
-import { startWebhookEmulator } from '../../../src/dev/emulators/webhook.ts'
-import { openWhatsAppEmulator } from '../../../src/dev/emulators/whatsapp.ts'
+import { keep } from '../../../src/providers/shared/dev/emulator.ts'
+import { startTwilioEmulator } from '../../../src/providers/twilio/dev/emulator.ts'
+import { startWebhookEmulator } from '../../../src/providers/webhook/dev/emulator.ts'
+import { openWhatsAppEmulator } from '../../../src/providers/whatsapp-cloud/dev/emulator.ts'
 
 test('the last 1000 are kept, in their order', () => {
   const kept: number[] = []

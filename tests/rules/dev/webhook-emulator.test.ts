@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startWebhookEmulator, type WebhookEmulator } from '../../../src/dev/emulators/webhook.ts'
+import { startWebhookEmulator, type WebhookEmulator } from '../../../src/providers/webhook/dev/emulator.ts'
 
 let emulator: WebhookEmulator
 let url: string

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../../../src/api/openapi/json-schema.ts'
 import { exampleBodies, exampleReceipt } from '../../../src/api/routes/examples.ts'
 import { messageTypes } from '../../../src/core/messages/message.ts'
-import { webhookReceipt } from '../../../src/core/providers/webhook-receipts.ts'
 import { parseIdempotencyKey } from '../../../src/core/requests/idempotency-key.ts'
 import { describeIssue, describeIssues } from '../../../src/core/requests/issues.ts'
 import { parseTraceparent } from '../../../src/core/requests/traceparent.ts'
 import { sendRequestSchemas } from '../../../src/core/sends/send-request.ts'
+import { webhookReceipt } from '../../../src/providers/webhook/receipts.ts'
 import { document, faultBy } from '../../support/openapi.ts'
 
 const operations = Object.entries(document.paths).flatMap(([path, byMethod]) =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
-import { createHttpClient } from '../../../workers/providers/http.ts'
+import { createHttpClient } from '../../../workers/http/http.ts'
 import { eventually } from '../../support/wait.ts'
 import { accept, gate, openWebhookReceiver } from '../../support/webhook-receiver.ts'
 

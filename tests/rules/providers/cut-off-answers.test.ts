@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { twilio as twilioRules } from '../../../src/core/providers/twilio.ts'
-import { whatsappCloud as whatsappRules } from '../../../src/core/providers/whatsapp-cloud.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
-import { createHttpClient } from '../../../workers/providers/http.ts'
+import { twilio as twilioRules } from '../../../src/providers/twilio/config.ts'
+import { twilio } from '../../../src/providers/twilio/request.ts'
+import { whatsappCloud as whatsappRules } from '../../../src/providers/whatsapp-cloud/config.ts'
+import { whatsappCloud } from '../../../src/providers/whatsapp-cloud/request.ts'
+import { createHttpClient } from '../../../workers/http/http.ts'
 import type { Provider } from '../../../workers/providers/provider.ts'
-import { twilio } from '../../../workers/providers/twilio.ts'
-import { whatsappCloud } from '../../../workers/providers/whatsapp-cloud.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import {
   answerRawAndClose,

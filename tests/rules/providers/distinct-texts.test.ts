@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { distinctTexts } from '../../../workers/providers/distinct-texts.ts'
+import { distinctTexts } from '../../../src/providers/shared/distinct-texts.ts'
 
 test.each([
   [['Account locked', 'Account locked'], ['Account locked']],

@@ -2,8 +2,8 @@ import { createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
-import { createHttpClient } from '../../../workers/providers/http.ts'
-import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
+import { createHttpClient } from '../../../workers/http/http.ts'
+import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
 import { cert, key } from '../../support/certificate.ts'
 
 const allowedPrivateNetworks = [parseNetwork('127.0.0.0/8')]

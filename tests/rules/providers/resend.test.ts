@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/core/messages/message.ts'
-import { type ResendConfig, resend as rules } from '../../../src/core/providers/resend.ts'
-import { resendCodes } from '../../../src/core/providers/resend-codes.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { sendIssue } from '../../../src/core/sends/send-issue.ts'
-import type { Emulator } from '../../../src/dev/emulators/emulator.ts'
+import { resendCodes } from '../../../src/providers/resend/codes.ts'
+import { type ResendConfig, resend as rules } from '../../../src/providers/resend/config.ts'
 import {
   openResendEmulator,
   type ResendAnswer,
   type ResendCall,
   resendError,
-} from '../../../src/dev/emulators/resend.ts'
-import { createHttpClient } from '../../../workers/providers/http.ts'
+} from '../../../src/providers/resend/dev/emulator.ts'
+import { resend } from '../../../src/providers/resend/request.ts'
+import type { Emulator } from '../../../src/providers/shared/dev/emulator.ts'
+import { createHttpClient } from '../../../workers/http/http.ts'
 import type { Delivery } from '../../../workers/providers/provider.ts'
-import { resend } from '../../../workers/providers/resend.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { describeProvider, type FakeServer } from './contract.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hourMs } from '../../../src/core/durations.ts'
 import { longestRetryAfterMs } from '../../../src/core/sends/outcome.ts'
-import { retryAfterMs, retryWaitMs } from '../../../workers/providers/retry-wait.ts'
+import { retryAfterMs, retryWaitMs } from '../../../src/providers/shared/http/retry-wait.ts'
 
 const at = Date.UTC(2026, 10, 22, 20)
 const dateOf = (hour: number) => new Date(Date.UTC(2026, 10, 22, hour)).toUTCString()

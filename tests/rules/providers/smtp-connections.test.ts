@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { smtp as rules, type SmtpConfig } from '../../../src/core/providers/smtp.ts'
+import { smtp as rules, type SmtpConfig } from '../../../src/providers/smtp/config.ts'
 import {
   openSmtpEmulator,
   type SmtpAnswer,
   type SmtpEmulator,
   type SmtpStep,
-} from '../../../src/dev/emulators/smtp.ts'
-import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
+} from '../../../src/providers/smtp/dev/emulator.ts'
+import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
 import type { Delivery, Provider } from '../../../workers/providers/provider.ts'
 import { smtp } from '../../../workers/providers/smtp.ts'
 import { openSmtpConnections } from '../../../workers/providers/smtp-connections.ts'

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hourMs } from '../../../src/core/durations.ts'
-import { smtp as rules, type SmtpConfig } from '../../../src/core/providers/smtp.ts'
-import { openSmtpEmulator, type SmtpAnswer, type SmtpEmulator } from '../../../src/dev/emulators/smtp.ts'
-import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
+import { smtp as rules, type SmtpConfig } from '../../../src/providers/smtp/config.ts'
+import {
+  openSmtpEmulator,
+  type SmtpAnswer,
+  type SmtpEmulator,
+} from '../../../src/providers/smtp/dev/emulator.ts'
+import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
 import type { Delivery } from '../../../workers/providers/provider.ts'
 import { smtp } from '../../../workers/providers/smtp.ts'
 import { buildDelivery } from '../../support/deliveries.ts'

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/core/messages/message.ts'
-import { twilio as rules, type TwilioConfig } from '../../../src/core/providers/twilio.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import type { Fault } from '../../../src/core/sends/outcome.ts'
+import { twilio as rules, type TwilioConfig } from '../../../src/providers/twilio/config.ts'
 import {
   startTwilioEmulator,
   type TwilioAnswer,
   type TwilioEmulator,
-} from '../../../src/dev/emulators/twilio.ts'
-import { twilioError } from '../../../src/dev/emulators/twilio-message.ts'
-import { createHttpClient } from '../../../workers/providers/http.ts'
+} from '../../../src/providers/twilio/dev/emulator.ts'
+import { twilioError } from '../../../src/providers/twilio/dev/message.ts'
+import { twilio } from '../../../src/providers/twilio/request.ts'
+import { createHttpClient } from '../../../workers/http/http.ts'
 import type { Delivery } from '../../../workers/providers/provider.ts'
-import { twilio } from '../../../workers/providers/twilio.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { describeProvider, type FakeServer } from './contract.ts'
 

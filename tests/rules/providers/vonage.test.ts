@@ -2,19 +2,19 @@ import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MediaType, Message } from '../../../src/core/messages/message.ts'
-import { vonage as rules, type VonageConfig } from '../../../src/core/providers/vonage.ts'
-import { vonageCodes } from '../../../src/core/providers/vonage-codes.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { sendIssue } from '../../../src/core/sends/send-issue.ts'
+import { vonageCodes } from '../../../src/providers/vonage/codes.ts'
+import { vonage as rules, type VonageConfig } from '../../../src/providers/vonage/config.ts'
 import {
   openVonageEmulator,
   type VonageAnswer,
   type VonageEmulator,
   vonageError,
-} from '../../../src/dev/emulators/vonage.ts'
-import { createHttpClient } from '../../../workers/providers/http.ts'
+} from '../../../src/providers/vonage/dev/emulator.ts'
+import { vonage } from '../../../src/providers/vonage/request.ts'
+import { createHttpClient } from '../../../workers/http/http.ts'
 import type { Delivery } from '../../../workers/providers/provider.ts'
-import { vonage } from '../../../workers/providers/vonage.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { describeProvider, type FakeServer } from './contract.ts'
 

@@ -1,20 +1,20 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/core/messages/message.ts'
+import { parseNetwork } from '../../../src/core/requests/public-address.ts'
+import type { Emulator } from '../../../src/providers/shared/dev/emulator.ts'
 import {
   whatsappCloud as rules,
   type WhatsAppCloudConfig,
-} from '../../../src/core/providers/whatsapp-cloud.ts'
-import { parseNetwork } from '../../../src/core/requests/public-address.ts'
-import type { Emulator } from '../../../src/dev/emulators/emulator.ts'
+} from '../../../src/providers/whatsapp-cloud/config.ts'
 import {
   graphError,
   openWhatsAppEmulator,
   type WhatsAppAnswer,
   type WhatsAppCall,
-} from '../../../src/dev/emulators/whatsapp.ts'
-import { createHttpClient, type HttpClient } from '../../../workers/providers/http.ts'
+} from '../../../src/providers/whatsapp-cloud/dev/emulator.ts'
+import { whatsappCloud } from '../../../src/providers/whatsapp-cloud/request.ts'
+import { createHttpClient, type HttpClient } from '../../../workers/http/http.ts'
 import type { Delivery } from '../../../workers/providers/provider.ts'
-import { whatsappCloud } from '../../../workers/providers/whatsapp-cloud.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { expectSooner, timed } from '../../support/standstill.ts'
 import { eventually } from '../../support/wait.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { resendReceipts } from '../../../src/core/providers/resend-receipts.ts'
-import { smtpReceipts } from '../../../src/core/providers/smtp-receipts.ts'
 import type { ReadReceipts } from '../../../src/core/receipts/receipt.ts'
+import { resendReceipts } from '../../../src/providers/resend/receipts.ts'
+import { smtpReceipts } from '../../../src/providers/smtp/receipts.ts'
 import { aRequestId } from './contract.ts'
 
 /** A report of a mailbox provider about one of our mails, in the form of RFC 5965. */

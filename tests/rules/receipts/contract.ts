@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ProviderRules } from '../../../src/core/channels/provider.ts'
-import { type ProviderName, providerRules } from '../../../src/core/providers/index.ts'
 import type {
   ReadReceipts,
   ReceiptKind,
   ReceiptRequest,
   ReceiptRules,
 } from '../../../src/core/receipts/receipt.ts'
+import { type ProviderName, providerRules } from '../../../src/providers/index.ts'
 
 /** What a provider's test brings to the suite. */
 export interface ReceiptHarness {

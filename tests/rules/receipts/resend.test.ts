@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
-import { resend } from '../../../src/core/providers/resend.ts'
-import { resendReceipts } from '../../../src/core/providers/resend-receipts.ts'
 import type { ReadReceipts, ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
-import { eventReport } from '../../../src/dev/emulators/resend-reports.ts'
+import { resend } from '../../../src/providers/resend/config.ts'
+import { eventReport } from '../../../src/providers/resend/dev/reports.ts'
+import { resendReceipts } from '../../../src/providers/resend/receipts.ts'
 import { aRequestId, contactMail, describeReceipts } from './contract.ts'
 
 const webhookSecret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { smtpReceipts } from '../../../src/core/providers/smtp-receipts.ts'
 import type { ReadReceipts } from '../../../src/core/receipts/receipt.ts'
+import { smtpReceipts } from '../../../src/providers/smtp/receipts.ts'
 import { aRequestId } from './contract.ts'
 
 const reports = 'tests/rules/receipts/reports'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { smtpReceipts } from '../../../src/core/providers/smtp-receipts.ts'
 import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
-import { deliveryReport } from '../../../src/dev/emulators/smtp-reports.ts'
+import { deliveryReport } from '../../../src/providers/smtp/dev/reports.ts'
+import { smtpReceipts } from '../../../src/providers/smtp/receipts.ts'
 import { cpuMsOf } from '../../support/cpu-time.ts'
 import { aRequestId, contactMail, describeReceipts } from './contract.ts'
 

@@ -1,12 +1,8 @@
 import twilioPackage from 'twilio'
 import { expect, test } from 'vitest'
-import {
-  statusCallbackUrl,
-  twilioMeaning,
-  twilioReceipts,
-} from '../../../src/core/providers/twilio-receipts.ts'
 import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
-import { statusCallback } from '../../../src/dev/emulators/twilio-reports.ts'
+import { statusCallback } from '../../../src/providers/twilio/dev/reports.ts'
+import { statusCallbackUrl, twilioMeaning, twilioReceipts } from '../../../src/providers/twilio/receipts.ts'
 import { cpuMsOf } from '../../support/cpu-time.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
 

@@ -1,9 +1,9 @@
 import { webcrypto } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { vonage } from '../../../src/core/providers/vonage.ts'
-import { vonageMeaning, vonageReceipts } from '../../../src/core/providers/vonage-receipts.ts'
 import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
-import { statusReport } from '../../../src/dev/emulators/vonage-reports.ts'
+import { vonage } from '../../../src/providers/vonage/config.ts'
+import { statusReport } from '../../../src/providers/vonage/dev/reports.ts'
+import { vonageMeaning, vonageReceipts } from '../../../src/providers/vonage/receipts.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
 
 const signatureSecret = 'aB3'.repeat(20)

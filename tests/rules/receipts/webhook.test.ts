@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
-import { webhookReceipts } from '../../../src/core/providers/webhook-receipts.ts'
 import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
+import { webhookReceipts } from '../../../src/providers/webhook/receipts.ts'
 import { aRequestId, contactMail, contactPhone, describeReceipts } from './contract.ts'
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`

@@ -1,8 +1,8 @@
 import { webcrypto } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { whatsAppReceipts } from '../../../src/core/providers/whatsapp-cloud-receipts.ts'
 import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
-import { statusReport } from '../../../src/dev/emulators/whatsapp-reports.ts'
+import { statusReport } from '../../../src/providers/whatsapp-cloud/dev/reports.ts'
+import { whatsAppReceipts } from '../../../src/providers/whatsapp-cloud/receipts.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
 
 const config = {

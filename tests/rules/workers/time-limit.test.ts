@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { stat } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { type Moved, withinTimeLimit } from '../../../workers/providers/time-limit.ts'
+import { type Moved, withinTimeLimit } from '../../../workers/http/time-limit.ts'
 import { expectSooner, StoodStill, timed } from '../../support/standstill.ts'
 
 const timeoutMs = 400

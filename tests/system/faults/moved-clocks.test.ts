@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { sends } from '../../../db/schema.ts'
 import { hourMs, minuteMs } from '../../../src/core/durations.ts'
 import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
-import { startTwilioEmulator } from '../../../src/dev/emulators/twilio.ts'
 import { startService } from '../../../src/dev/service-process.ts'
+import { startTwilioEmulator } from '../../../src/providers/twilio/dev/emulator.ts'
 import {
   type Account,
   accept,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { messageTypes } from '../../../src/core/messages/message.ts'
-import { providerNames } from '../../../src/core/providers/index.ts'
+import { providerNames } from '../../../src/providers/index.ts'
 import { bodySchemas, type Endpoint } from './good-bodies.ts'
 import type { Exchange } from './laws.ts'
 import { bodyOf } from './recorded.ts'

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { expect } from 'vitest'
-import { webhookReceipt } from '../../../src/core/providers/webhook-receipts.ts'
+import { webhookReceipt } from '../../../src/providers/webhook/receipts.ts'
 import { requestIdForm } from '../../support/expect-error.ts'
 import { validateAnswer } from '../../support/openapi.ts'
 import type { RawAnswer } from './connections.ts'

@@ -1,6 +1,6 @@
 import { setTemplate } from '../../../db/accounts/templates.ts'
-import { type ProviderName, providerNames, providerRules } from '../../../src/core/providers/index.ts'
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
+import { type ProviderName, providerNames, providerRules } from '../../../src/providers/index.ts'
 import { attemptedSend } from '../../support/attempts.ts'
 import { accept, buildAccount, buildKey, newContact, textBody } from '../../support/builders.ts'
 import { buildProviderChannel } from '../../support/provider-channel.ts'

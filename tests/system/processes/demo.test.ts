@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { emulatedProviders } from '../../../src/dev/emulators/index.ts'
+import { emulatedProviders } from '../../../src/dev/world/emulators.ts'
 import { freshStores } from '../../support/stores.ts'
 
 /** Runs the demo on stores of its own. */

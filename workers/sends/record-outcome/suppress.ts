@@ -1,10 +1,10 @@
 import { v7 as uuidv7 } from 'uuid'
 import { type SuppressedBySend, suppressContacts } from '../../../db/suppression/by-sends.ts'
 import type { ProviderRules } from '../../../src/core/channels/provider.ts'
-import { providerRules } from '../../../src/core/providers/index.ts'
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 import { causeOfSign, suppressingSignOf } from '../../../src/core/suppression/suppression.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
+import { providerRules } from '../../../src/providers/index.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import type { EnteredSend } from '../send-states.ts'
 

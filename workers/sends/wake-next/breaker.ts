@@ -11,7 +11,7 @@ import {
   noteFailure,
   wakeUpsOf,
 } from '../../../src/sends/fall-back.ts'
-import { FailureStreaks } from '../../providers/failure-streaks.ts'
+import { FailureStreaks } from '../../http/failure-streaks.ts'
 import { type RetrySettings, retryDelays } from '../../providers/retry-delays.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
 import type { EnteredSend, TimedOutcome } from '../send-states.ts'

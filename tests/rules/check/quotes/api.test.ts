@@ -5,11 +5,11 @@ import { keepAliveTimeoutMs } from '../../../../src/api/http/listen.ts'
 import { maxEmailLength, maxLocalLength } from '../../../../src/core/contacts/email.ts'
 import { maxPhoneLength } from '../../../../src/core/contacts/phone.ts'
 import { maxMediaBytes } from '../../../../src/core/messages/message-body.ts'
-import { providerRules } from '../../../../src/core/providers/index.ts'
 import { maxKeyLength } from '../../../../src/core/requests/idempotency-key.ts'
 import { maxIssues } from '../../../../src/core/requests/issues.ts'
 import { maxDepth, maxFields } from '../../../../src/core/requests/json-limits.ts'
 import { maxPipelined } from '../../../../src/platform/http/one-by-one.ts'
+import { providerRules } from '../../../../src/providers/index.ts'
 import { figures, grouped, keyPoints, kibibytes, mebibytes, seconds, settings } from './quote.ts'
 
 figures('reference/api', {

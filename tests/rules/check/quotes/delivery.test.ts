@@ -17,8 +17,8 @@ import {
   waitInSlotMs,
 } from '../../../../src/core/sends/delivery-times.ts'
 import { largestPriority } from '../../../../src/queue/fair-order.ts'
-import { failuresToOpen } from '../../../../workers/providers/failure-streaks.ts'
-import { slowestBytesPerSecond } from '../../../../workers/providers/time-limit.ts'
+import { failuresToOpen } from '../../../../workers/http/failure-streaks.ts'
+import { slowestBytesPerSecond } from '../../../../workers/http/time-limit.ts'
 import * as overflowLimit from '../../../../workers/queue/overflow-limit.ts'
 import { keptShare, maxOrdinaryWork } from '../../../../workers/queue/slots.ts'
 import { searchAgainAfterMs } from '../../../../workers/sends/claim/beside-away.ts'

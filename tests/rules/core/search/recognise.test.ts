@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { contactKinds, contactTypes } from '../../../../src/core/contacts/contact.ts'
-import { meaningsOf } from '../../../../src/core/search/codes.ts'
 import { type PastedKindName, pastedKinds, recognise } from '../../../../src/core/search/recognise.ts'
+import { meaningsOf } from '../../../../src/providers/look-up-code.ts'
 import { cpuMsOf } from '../../../support/cpu-time.ts'
 
 const id = '01a1fde3-04b0-709e-bec0-b940cc7af3c0'

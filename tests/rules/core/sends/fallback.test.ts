@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ProviderRules } from '../../../../src/core/channels/provider.ts'
 import type { Message } from '../../../../src/core/messages/message.ts'
-import { providerRules } from '../../../../src/core/providers/index.ts'
 import {
   causeOfEnd,
   decideFallback,
@@ -19,6 +18,7 @@ import {
   type StoredEvent,
 } from '../../../../src/core/sends/timeline.ts'
 import { causeOfReason, causes } from '../../../../src/core/suppression/suppression.ts'
+import { providerRules } from '../../../../src/providers/index.ts'
 import { queuedRecord } from '../../../support/send-record.ts'
 
 const at = new Date('2026-11-25T14:02:00Z')

@@ -1,12 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { ProviderRules } from '../../../../src/core/channels/provider.ts'
-import { type ProviderName, providerNames, providerRules } from '../../../../src/core/providers/index.ts'
-import { hardBounceOf } from '../../../../src/core/providers/smtp-hard-bounces.ts'
-import { twilioCodes } from '../../../../src/core/providers/twilio-codes.ts'
-import { vonageCodes } from '../../../../src/core/providers/vonage-codes.ts'
-import { whatsAppCodes } from '../../../../src/core/providers/whatsapp-cloud-codes.ts'
-import { meaningsOf } from '../../../../src/core/search/codes.ts'
 import {
   anyEvent,
   anyEventByContact,
@@ -22,6 +16,12 @@ import {
   suppressionCauses,
   suppressionKey,
 } from '../../../../src/core/suppression/suppression.ts'
+import { type ProviderName, providerNames, providerRules } from '../../../../src/providers/index.ts'
+import { meaningsOf } from '../../../../src/providers/look-up-code.ts'
+import { hardBounceOf } from '../../../../src/providers/smtp/replies/hard-bounces.ts'
+import { twilioCodes } from '../../../../src/providers/twilio/codes.ts'
+import { vonageCodes } from '../../../../src/providers/vonage/codes.ts'
+import { whatsAppCodes } from '../../../../src/providers/whatsapp-cloud/codes.ts'
 
 const codesOf = (provider: ProviderName) => (providerRules[provider] as ProviderRules).suppressingCodes ?? {}
 

@@ -1,0 +1,90 @@
+import { anyOf } from '../core/any-of.ts'
+import type { ProviderRules } from '../core/channels/provider.ts'
+import { contactKinds, contactTypes } from '../core/contacts/contact.ts'
+import { replayWhen } from '../core/explanation/fault.ts'
+import { capitalised, sentence } from '../core/explanation/phrases.ts'
+import type { Failure } from '../core/sends/outcome.ts'
+import { type SuppressingSign, scopeOf } from '../core/suppression/suppression.ts'
+import { type ProviderName, providerNames, providerRules } from './index.ts'
+
+/** What a provider's code means, and what to do about it: sentences. */
+export interface CodeMeaning {
+  code: string
+  provider: ProviderName
+  meaning: string
+  advice: string
+}
+
+/** Enough for a code to be one without a name before it. Shorter numbers mean anything. */
+const bareNumber = /(?<![\d.,+\p{L}_-])\d{5,7}(?![\d\p{L}_])/gu
+const enhanced = /(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d]|\.\d)/g
+const named =
+  /(?:code|error|err|reason|status|reply|#)[\s"'\\:=(#]{0,6}(\d{1,7}|[a-z]{2,30}(?:[_-][a-z]{1,30}){0,4})(?![\d\p{L}_])/giu
+const word = /(?<![\p{L}\p{N}_-])[a-z]{2,30}(?:[_-][a-z]{1,30}){1,4}(?![\p{L}\p{N}_-])/gu
+
+/** The codes of providers in a text: those of which the meaning is known. */
+export function codesIn(text: string): string[] {
+  const found = [enhanced, bareNumber, word].flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([one]) => one),
+  )
+  const afterName = [...text.matchAll(named)].map(([, one = '']) => one)
+  const whole = /^[\w.-]{1,64}$/.test(text) ? [text] : []
+  return [...new Set([...whole, ...afterName, ...found])].filter((code) => meaningsOf(code).length > 0)
+}
+
+/** What a code means at each provider that has it. */
+export function meaningsOf(code: string): CodeMeaning[] {
+  return providerNames.flatMap((provider) => {
+    const rules: ProviderRules = providerRules[provider]
+    const meaning: unknown = rules.meaningOf({ providerCode: code })
+    // A table has what every object has, such as `constructor`.
+    if (typeof meaning !== 'string') return []
+    return [{ code, provider, meaning: sentence(meaning), advice: adviceOn(rules, code) }]
+  })
+}
+
+const kindsSuppressedFor = (scope: 'channel' | 'account') =>
+  anyOf(
+    contactTypes.flatMap((type) =>
+      contactKinds[type].bounceIsOf === scope ? contactKinds[type].called : [],
+    ),
+  )
+
+const suppressed: Record<ReturnType<typeof scopeOf>, string> = {
+  channel: 'Its contact is suppressed for this channel',
+  account: 'Its contact is suppressed for all channels of the account',
+  'by kind': `${capitalised(kindsSuppressedFor('channel'))} is suppressed for this channel, ${kindsSuppressedFor('account')} for all of the account`,
+}
+
+const suppressionAfter = (sign: SuppressingSign) =>
+  `${suppressed[scopeOf(sign)]}, unless the channel says otherwise.`
+
+function adviceOn(rules: ProviderRules, code: string): string {
+  const causes = rules.suppressingCodes ?? {}
+  const cause = Object.hasOwn(causes, code) ? causes[code] : undefined
+  return [forFailure(rules.failureOf?.(code)), cause && suppressionAfter(cause)].filter(Boolean).join(' ')
+}
+
+const refusedBecauseOf: Record<Extract<Failure, { outcome: 'rejected' }>['fault'], string> = {
+  recipient:
+    'It concerns this contact. Fix the number or address, or reach the contact in another way, then send a new message; a replay would be refused again.',
+  message:
+    'It concerns this message. Fix the message or its template, then send a new one; a replay would be refused again.',
+  sender:
+    "It concerns the account's own set-up, such as a template. Fix it at the provider, then send a new message.",
+}
+
+function forFailure(failure: Failure | undefined): string {
+  if (!failure) return 'Fix the cause, then send a new message.'
+  const { outcome, fault } = failure
+  switch (outcome) {
+    case 'channel_refused':
+      return 'It holds the channel. Fix the cause at the provider or in the channel, then resume the channel.'
+    case 'retry_later':
+      return `It is tried again by itself. Replay what has failed when ${replayWhen[fault]}.`
+    case 'rejected':
+      return refusedBecauseOf[fault]
+    default:
+      return outcome satisfies never
+  }
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { baseUrl } from '../../core/channels/base-url.ts'
+import type { ProviderRules } from '../../core/channels/provider.ts'
+import { optional, string } from '../../core/requests/fields.ts'
+import { meaningOfStatus } from '../../core/requests/http-status.ts'
+import { knownCode } from '../shared/code-table.ts'
+import { mailbox, mailHeaders, mailSubject } from '../shared/mail/mail-fields.ts'
+import { mailTemplate } from '../shared/mail/mail-template.ts'
+import { resendCodes } from './codes.ts'
+import { resendReceipts, resendSuppressingCodes } from './receipts.ts'
+
+const config = z.strictObject({
+  apiKey: string.regex(/^[!-~]{1,256}$/, 'has to be the API key (re_…), on one line and without spaces'),
+  from: mailbox,
+  subject: mailSubject,
+  replyTo: optional(mailbox),
+  headers: mailHeaders,
+  webhookSecret: optional(
+    string.regex(
+      /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/,
+      'has to be the signing secret of the webhook: whsec_, then base64',
+    ),
+  ),
+  baseUrl: baseUrl('https://api.resend.com'),
+})
+
+// https://resend.com/docs/knowledge-base/what-attachment-types-are-not-supported
+const refusedExtensions = new Set(
+  (
+    'adp app asp bas bat cer chm cmd com cpl crt csh der exe fxp gadget hlp hta inf ins isp its js jse ksh lib lnk mad maf mag ' +
+    'mam maq mar mas mat mau mav maw mda mdb mde mdt mdw mdz msc msh msh1 msh2 mshxml msh1xml msh2xml msi msp mst ops pcd pif ' +
+    'plg prf prg reg scf scr sct shb shs sys ps1 ps1xml ps2 ps2xml psc1 psc2 tmp url vb vbe vbs vps vsmacros vss vst vsw vxd ' +
+    'ws wsc wsf wsh xnk'
+  ).split(' '),
+)
+const extensionOf = (filename: string) => /\.([^.]*)$/.exec(filename)?.[1]?.toLowerCase() ?? ''
+
+/** Why Resend refuses a file of this name; undefined if it doesn't. */
+export const filenameIssue = (filename: string) =>
+  refusedExtensions.has(extensionOf(filename)) ? 'this channel takes no files with this extension' : undefined
+
+const attached = { hasCaption: true, filenameIssue }
+
+/** Sends every message as a mail, by Resend (docs/reference/providers/resend.md). */
+export const resend = {
+  contactTypes: ['email'],
+  messageTypes: ['text', 'template', 'media'],
+  maxTextCharacters: 4096,
+  media: { image: attached, video: attached, document: attached, audio: attached },
+  // It recognises a repeat by its Idempotency-Key.
+  onUncertain: 'resend',
+  template: mailTemplate,
+  meaningOf: ({ providerStatus, providerCode = '' }) =>
+    resendCodes[providerCode]?.meaning ?? meaningOfStatus(providerStatus),
+  failureOf: (code) => knownCode(resendCodes, code),
+  suppressingCodes: resendSuppressingCodes,
+  receipts: resendReceipts,
+  config,
+} as const satisfies ProviderRules
+
+export type ResendConfig = z.output<typeof config>

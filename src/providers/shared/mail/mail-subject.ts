@@ -1,0 +1,7 @@
+import type { Delivery } from '../../../../workers/providers/provider.ts'
+import { defaultSubject, filledSubject } from './mail-fields.ts'
+
+/** The subject of a mail that has none of its own: the channel's, with what the send has for it. */
+export function subjectOf({ contact, reference, config }: Delivery<{ subject: string }>): string {
+  return filledSubject(config.subject, { contactName: contact.name, reference }) || defaultSubject
+}

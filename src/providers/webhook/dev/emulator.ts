@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Webhook, WebhookVerificationError } from 'standardwebhooks'
+import { z } from 'zod'
+import { contactTypes } from '../../../core/contacts/contact.ts'
+import { mediaTypes } from '../../../core/messages/message.ts'
+import { type Emulator, keep, maxKept } from '../../shared/dev/emulator.ts'
+import { createReports, type Report } from '../../shared/dev/reports.ts'
+
+export interface WebhookCall {
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+/** `drop` takes the message and then loses the connection; `hang` never answers. */
+export type WebhookAnswer =
+  | { status: number; headers?: Record<string, string>; body?: string; delayMs?: number }
+  | 'drop'
+  | 'hang'
+
+export interface WebhookEmulator extends Emulator<WebhookCall, WebhookAnswer> {
+  /** The accepted messages by webhook-id. A repeat is only in `calls`. */
+  taken: Map<string, WebhookMessage>
+}
+
+/** The body as described in docs/reference/providers/webhook.md; other fields are refused. */
+const message = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.strictObject({ value: z.string() }) }),
+  z.strictObject({
+    type: z.literal('template'),
+    template: z.strictObject({
+      name: z.string(),
+      variables: z.array(z.strictObject({ key: z.string(), value: z.string() })),
+      text: z.string().optional(),
+    }),
+  }),
+  z.strictObject({
+    type: z.literal('media'),
+    media: z
+      .strictObject({
+        mediaType: z.enum(mediaTypes),
+        mimetype: z.string().optional(),
+        filename: z.string().optional(),
+        caption: z.string().optional(),
+        base64: z.base64().optional(),
+        mediaUrl: z.url().optional(),
+      })
+      .refine(({ base64, mediaUrl }) => base64 !== undefined || mediaUrl !== undefined, 'no content'),
+  }),
+])
+const payload = z.strictObject({
+  requestId: z.uuid(),
+  channelId: z.uuid(),
+  contact: z.strictObject({ type: z.enum(contactTypes), value: z.string(), name: z.string().optional() }),
+  message,
+  flowId: z.string().nullable(),
+  conversationId: z.uuid(),
+})
+export type WebhookMessage = z.output<typeof payload>
+
+/**
+ * A receiver as the Standard Webhooks specification requires: it verifies signature and timestamp with the specification's own
+ * library, and drops a repeat of a known webhook-id
+ * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#verifying-webhook-authenticity).
+ */
+export async function startWebhookEmulator(): Promise<WebhookEmulator> {
+  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  const webhook = new Webhook(secret)
+  const calls: WebhookCall[] = []
+  const answers: WebhookAnswer[] = []
+  const taken = new Map<string, WebhookMessage>()
+  const reports = createReports()
+  let reportUrl: string | undefined
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = Buffer.concat(await request.toArray())
+    keep(calls, { headers: request.headers, body: body.toString() })
+    const answer = answers.shift()
+    if (answer === 'hang') return
+    if (answer && answer !== 'drop') {
+      await sleep(answer.delayMs ?? 0)
+      response.writeHead(answer.status, answer.headers).end(answer.body)
+      return
+    }
+    const refusal = take(webhook, request, body, taken)
+    if (!refusal && reportUrl !== undefined) {
+      const requestId = String(request.headers['webhook-id'])
+      reports.later(100, receiptReport(reportUrl, webhook, [{ requestId, status: 'delivered' }]))
+    }
+    if (answer === 'drop') request.socket.resetAndDestroy()
+    else
+      answerJson(
+        response,
+        refusal ?? { status: 200, body: { id: `received-${request.headers['webhook-id']}` } },
+      )
+  }
+
+  const server = createServer((request, response) => void handle(request, response).catch(() => {}))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    config: { url: `http://127.0.0.1:${port}/messages`, secret },
+    calls,
+    taken,
+    answerNext: (...next) => void answers.push(...next),
+    reportTo(url) {
+      reportUrl = url
+    },
+    async stop() {
+      reports.stop()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** Receipts in a request that the specification's own library signs. */
+export function receiptReport(url: string, webhook: Webhook, receipts: object[]): Report {
+  const id = `msg_${randomBytes(12).toString('hex')}`
+  const at = new Date()
+  const body = JSON.stringify(receipts)
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': webhook.sign(id, at, body),
+  }
+  return { url, headers, body }
+}
+
+interface Refusal {
+  status: number
+  body: { error: string }
+}
+
+/** Records an acceptable message, once. @returns why the message is refused, if it is. */
+function take(
+  webhook: Webhook,
+  { method, headers }: IncomingMessage,
+  body: Buffer,
+  taken: WebhookEmulator['taken'],
+): Refusal | undefined {
+  if (method !== 'POST') return { status: 405, body: { error: 'only POST' } }
+  if (!/^application\/json(;|$)/.test(headers['content-type'] ?? '')) {
+    return { status: 415, body: { error: 'only application/json' } }
+  }
+  const issue = signatureIssue(webhook, body, headers)
+  if (issue) return { status: 401, body: { error: issue } }
+  const parsed = payload.safeParse(parseJson(body))
+  if (!parsed.success) return { status: 400, body: { error: z.prettifyError(parsed.error) } }
+  const { requestId } = parsed.data
+  if (requestId !== headers['webhook-id'])
+    return { status: 400, body: { error: 'webhook-id is no requestId' } }
+  if (!taken.has(requestId)) taken.set(requestId, parsed.data)
+  const [first = ''] = taken.keys()
+  if (taken.size > maxKept) taken.delete(first)
+  return undefined
+}
+
+function answerJson(response: ServerResponse, { status, body }: { status: number; body: object }): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+function signatureIssue(webhook: Webhook, body: Buffer, headers: IncomingHttpHeaders): string | undefined {
+  try {
+    webhook.verify(body, headers as Record<string, string>, { jsonParse: false })
+    return undefined
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error.message
+    throw error
+  }
+}
+
+/** Undefined if the body is no JSON; the schema refuses that. */
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}

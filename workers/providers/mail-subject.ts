@@ -1,7 +1,0 @@
-import { defaultSubject, filledSubject } from '../../src/core/providers/mail-fields.ts'
-import type { Delivery } from './provider.ts'
-
-/** The subject of a mail that has none of its own: the channel's, with what the send has for it. */
-export function subjectOf({ contact, reference, config }: Delivery<{ subject: string }>): string {
-  return filledSubject(config.subject, { contactName: contact.name, reference }) || defaultSubject
-}
