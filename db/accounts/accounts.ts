@@ -22,8 +22,9 @@ export async function createAccount(
 /** The ids of the accounts that have a name, in whatever case. */
 export async function accountsNamed(db: Database | Transaction, name: string): Promise<string[]> {
   const all = await listAccounts(db)
-  // Not in PostgreSQL, whose `lower` depends on the database's locale.
-  const same = all.filter((account) => nameKey(account.name.trim()) === nameKey(name.trim()))
+  // Not in PostgreSQL, whose `lower` depends on the database's locale. Nobody sees zero-width characters.
+  const keyOf = (text: string) => nameKey(text.replace(/\p{Cf}/gu, '').trim())
+  const same = all.filter((account) => keyOf(account.name) === keyOf(name))
   return same.map(({ accountId }) => accountId)
 }
 

@@ -16,7 +16,7 @@ test('an account whose name no other has is created without a warning', async ()
   expect(await create('Only one')).toEqual({ accountId: expect.any(String) })
 })
 
-test.each(['Zoé Ltd', 'ZOÉ LTD', 'zoe\u0301 ltd', ' Zoé Ltd '])(
+test.each(['Zoé Ltd', 'ZOÉ LTD', 'zoe\u0301 ltd', ' Zoé Ltd ', 'Zo\u200bé\u2060 Ltd\ufeff'])(
   'whoever creates an account is told which one has its name, in whatever case and form of its letters: "%s"',
   async (again) => {
     const id = await createAccount(db, 'Zoé Ltd')
