@@ -16,10 +16,10 @@ export function mimetypeIn(text: string): string | undefined {
 
 /**
  * Types by which servers and clients say that they don't know the type. Amazon S3, for example, has `binary/octet-stream`, Java
- * `content/unknown`, and what `curl` uploads has the type of a form.
+ * `content/unknown`, and what `curl` uploads has the type of a form, and Windows has `application/x-msdownload` for whatever is downloaded.
  */
 const unknownTypes =
-  /^((application|binary|octet|content|unknown)\/(x-)?(octet(-?stream)?|stream|binary|(force-)?download|unknown(-content-type)?)|application\/x-www-form-urlencoded|\*\/\*)\s*(;|$)/i
+  /^((application|attachment|audio|binary|content|data|file|image|media|octet|unknown|video)\/(x-)?(octet(-?stream)?|stream|binary|bin|(force-?)?download|msdownload|save(-?as)?|data|empty|file|unknown(-content-type)?)|application\/x-www-form-urlencoded|multipart\/form-data|type\/subtype|\*\/\*)\s*(;|$)/i
 
 /** Whether a type says what the content is, unlike `application/octet-stream`. */
 export const saysWhatItIs = (type: string): boolean => !unknownTypes.test(type)

@@ -133,6 +133,19 @@ test.each([
   'application/x-unknown-content-type',
   'application/x-www-form-urlencoded',
   '*/*',
+  'application/save',
+  'application/save-as',
+  'application/x-forcedownload',
+  'application/x-msdownload',
+  'application/file',
+  'application/x-file',
+  'application/x-empty',
+  'file/unknown',
+  'image/unknown',
+  'image/x-unknown',
+  'data/unknown',
+  'multipart/form-data; boundary=b',
+  'type/subtype',
 ])('a type that says nothing gives way to the recognised one: %s', (type) => {
   expect(typeToSend('image', [type], 'image/png')).toBe('image/png')
   expect(typeToSend('document', [type, 'text/csv'], undefined)).toBe('text/csv')
