@@ -21,7 +21,7 @@ export interface AdminEnv {
     address: string
     /** Set if the answer shows whole contacts: ids of the one that its page is of. Recorded by `recordSeen`. */
     seen: SeenIds | undefined
-    /** What the answer is a download of. Set by its route, recorded by `recordSeen`. */
+    /** The downloaded list. Set by its route, recorded by `recordSeen`. */
     downloaded: AuditEntry | undefined
     /** Why a store can't be used at the moment, for the top of each page. Set by `storeWarnings`. */
     storeWarnings: readonly string[]

@@ -26,7 +26,7 @@ type OptionalSetting =
   | 'PUBLIC_BASE_URL'
   | 'RETENTION_DAYS'
 
-/** What the CLI reads, and where it prints, line by line. */
+/** The CLI's input, and where it prints, line by line. */
 export interface Terminal {
   environment: Record<string, string | undefined>
   /** Reads a secret of this name, which must not be an argument: other users of the machine see those. */

@@ -293,7 +293,7 @@ async function deletedOrNone(db: Database, id: string): Promise<CliError> {
   return new CliError('not_found', `No channel ${id}: it was deleted at ${channel.deletedAt.toISOString()}`)
 }
 
-/** What was set; of the config only that it was. */
+/** The settings that were set; of the config only that it was. */
 const detailsOf = ({ config, ...options }: Partial<ChannelOptions> & FallbackOptions) => ({
   ...(fieldsOf(options) as Record<string, AuditDetail>),
   ...fallbackDetails(options),

@@ -34,7 +34,7 @@ complete -F _${name} ${name}
 `
 }
 
-/** What may follow the words of a command line: commands, or options. */
+/** The words that may follow those of a command line: commands, or options. */
 function wordsOf(command: Command, path = ''): [string, string[]][] {
   const subs = command.commands.map((sub) => sub.name())
   const options = command.options.flatMap(({ long }) => long ?? []).filter((option) => option !== '--json')

@@ -43,7 +43,7 @@ function causes(text: string): FallbackCause[] {
   throw new InvalidArgumentError(`Use one or more of ${fallbackCauses.join(',')}.`)
 }
 
-/** What the audit has of them. */
+/** Their form in the audit. */
 export const fallbackDetails = ({ fallback, fallbackOn, fallbackWithin }: FallbackOptions) => ({
   ...(fallback !== undefined && { fallback }),
   ...(fallbackOn !== undefined && { fallbackOn }),
@@ -81,7 +81,7 @@ export function fallbackFields(
   }
 }
 
-/** What the channel's fallback can't send of what the channel takes. */
+/** Messages that the channel takes and its fallback can't send. */
 export async function fallbackWarnings(
   transaction: Transaction,
   { setting }: Pick<CliContext, 'setting'>,

@@ -5,7 +5,7 @@ import { CliError } from './answer.ts'
 const stdin = 0
 
 /**
- * Parses an option with JSON: the JSON itself, `@FILE`, or `-` for stdin. What is secret belongs into a file or on stdin, because other
+ * Parses an option with JSON: the JSON itself, `@FILE`, or `-` for stdin. A secret belongs into a file or on stdin, because other
  * users of the machine see arguments. Throws a CliError, because commander's own error would repeat the text.
  */
 export const givenJson =

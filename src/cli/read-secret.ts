@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { CliError } from './answer.ts'
 
-/** What a secret is read from: stdin, a terminal or not. */
+/** The source of a secret: stdin, a terminal or not. */
 export type SecretInput = NodeJS.ReadableStream & { isTTY?: boolean }
 
 /**

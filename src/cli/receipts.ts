@@ -115,7 +115,7 @@ async function record(
   return (await recordReceipts(db, rows, fallBack)).filter(({ result }) => result === 'applied').length
 }
 
-/** What falls back is woken and logged by the workers. */
+/** Sends that fall back are woken and logged by the workers. */
 function fallingBack({ setting }: CliContext) {
   return {
     log: createLogger('silent'),

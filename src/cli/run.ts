@@ -22,7 +22,7 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   }
 }
 
-/** What talks to the database is loaded for a command, not for its `--help`. */
+/** The parts that talk to the database are loaded for a command, not for its `--help`. */
 const answerLate =
   (terminal: Terminal): Answerer =>
   async (...args) =>

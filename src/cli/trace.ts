@@ -58,7 +58,7 @@ export function traceCommand(program: Command, answer: Answerer): void {
     })
 }
 
-/** What a text leads to, if that is no single send. */
+/** The things that a text leads to, if that is no single send. */
 interface Found {
   found: Pick<Target, 'kind' | 'id' | 'name' | 'accountId' | 'accountName'>[]
   codes: CodeMeaning[]

@@ -40,7 +40,7 @@ const basic = (user: string, word: string) => ({
   Authorization: `Basic ${Buffer.from(`${user}:${word}`).toString('base64')}`,
 })
 
-/** With any Host and from any address of this machine, as fetch doesn't let one. */
+/** A request with any Host and from any address of this machine, as fetch doesn't let one. */
 function get(url: string, headers: Record<string, string> = {}, localAddress = '127.0.0.1') {
   return new Promise<{ status: number | undefined; headers: Record<string, unknown>; body: string }>(
     (resolve, reject) => {

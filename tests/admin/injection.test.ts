@@ -22,7 +22,7 @@ import { expectOnlyOurMarkup, getPage, type Page, postForm } from '../support/pa
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { answer, openWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
 
-/** What breaks out of a text, an attribute in either quotes, a title, a script or a comment, and a link that runs. */
+/** Texts that break out of a text, an attribute in either quotes, a title, a script or a comment, and a link that runs. */
 const plant = (where: string) =>
   `${where}'"><script>alert(1)</script><img src=x onerror=alert(2)></title>--> javascript:alert(3) &lt;b&gt;`
 

@@ -116,7 +116,7 @@ const sameContent = async (db: Database, requestId: string) => {
   return found && (await sameContentNear(db, found.send, account.accountId))
 }
 
-/** What the pages of the console ask, and how many rows of each table it may read. */
+/** The queries of the console's pages, and how many rows of each table they may read. */
 const readings: Reading[] = [
   [
     'a page of channels, with what waits of each',

@@ -49,7 +49,7 @@ const statusesOf = (ids: string[]) =>
 
 const replays = (fields: Record<string, string>) => postForm(`${admin.url}/sends/replay`, fields)
 
-/** What a form of the page is sent with, as the browser does it. */
+/** The fields of a form of the page, as the browser sends them. */
 function formIn({ html }: Page, button: string): Record<string, string> {
   const form = html.split('<form').find((part) => part.includes(`>${button}</button>`)) ?? ''
   const inputs = [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)]

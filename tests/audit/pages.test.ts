@@ -77,7 +77,7 @@ const hiddenIn = (html: string) =>
 
 const changesNothing = 'changes nothing'
 
-/** What is done by each route that takes a form, and the row that it leaves. */
+/** Each route that takes a form, and the row that it leaves. */
 const forms: Record<
   string,
   | typeof changesNothing

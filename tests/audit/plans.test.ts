@@ -11,7 +11,7 @@ import { freshStores } from '../support/stores.ts'
 
 const many = 30_000
 const limit = 50
-/** Of a page: the rows looked at, which it reads once. */
+/** Rows that a page looks at, which it reads once. */
 const lookedAt = 500
 
 let service: TestService

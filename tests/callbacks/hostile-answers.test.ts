@@ -25,7 +25,7 @@ const inTime = 'no whole answer in time'
 const switches = 'the answer switches to another protocol (101)'
 const interim = (status: string) => `HTTP/1.1 ${status}\r\nx-a: ${text}\r\n\r\n`
 
-/** What an endpoint does, and the status and the reason that are kept of it. */
+/** Behaviour of an endpoint, and the status and the reason that are kept of it. */
 const answers: [string, Behaviour, number | null, string | null][] = [
   ['an endless answer', flood, 200, null],
   ['an answer longer than is read', answer(500, {}, text.repeat(50_000)), 500, null],

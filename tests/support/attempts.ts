@@ -104,7 +104,7 @@ export async function timelineOf(service: TestService, requestId: string): Promi
 
 export const namesOf = ({ events }: Timeline) => events.map(({ event }) => event)
 
-/** What the sandbox got of the send. */
+/** The messages that the sandbox got of the send. */
 export function received(service: TestService, requestId: string) {
   const { db } = service.runtime
   return db.select().from(sandboxMessages).where(eq(sandboxMessages.requestId, requestId))

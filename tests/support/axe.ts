@@ -33,7 +33,7 @@ async function isDark(page: Page): Promise<boolean> {
   return Number(/\d+/.exec(color)?.[0]) < 128
 }
 
-/** What axe finds, each fault with the first element that has it. In other colours only contrasts can differ. */
+/** The faults that axe finds, each with the first element that has it. In other colours only contrasts can differ. */
 async function faultsOf(page: Page, rules: 'all' | 'color-contrast'): Promise<string[]> {
   const chosen = rules === 'all' ? '' : `, runOnly: ["${rules}"]`
   const found: { id: string; nodes: { html: string }[] }[] = await page.evaluate(

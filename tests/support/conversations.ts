@@ -8,7 +8,7 @@ import { eventually } from './wait.ts'
 /** A send that closes the open conversation with the contact. */
 export const closingBody = (contact: string) => ({ ...textBody('Hi', contact), closeConversation: true })
 
-/** Of the account with a phone number. */
+/** The account's conversations with a phone number. */
 export const conversationsWith = (
   { runtime }: Pick<TestService, 'runtime'>,
   { accountId }: Pick<Account, 'accountId'>,

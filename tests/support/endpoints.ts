@@ -25,7 +25,7 @@ export async function buildEndpoint(
   return { endpointId: id, secret }
 }
 
-/** What the endpoint is told, in the order of sends and their changes. */
+/** The callbacks that the endpoint gets, in the order of sends and their changes. */
 export function callbacksOf({ runtime: { db } }: Registry, { endpointId }: Endpoint) {
   return db
     .select()

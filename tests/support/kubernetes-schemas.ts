@@ -27,7 +27,7 @@ const models = [
 ]
 
 /**
- * What is wrong with a manifest: what its schema refuses, and every field that isn't in the schema. The schemas allow such
+ * The faults of a manifest: what its schema refuses, and every field that isn't in the schema. The schemas allow such
  * fields, and the API server drops them.
  *
  * @throws if there is no schema for its kind.

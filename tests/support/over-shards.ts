@@ -15,7 +15,7 @@ const perLane = 15
 const points = 20
 const accountCount = 8
 
-/** What has to hold over several shards: without the reconciler, so that each wake-up is on its shard. */
+/** Promises that have to hold over several shards: without the reconciler, so that each wake-up is on its shard. */
 export async function expectTheSameOverShards(
   context: TestContext,
   stores: Stores,

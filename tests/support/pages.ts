@@ -4,7 +4,7 @@ export interface Page {
   status: number
   headers: Headers
   html: string
-  /** What a reader sees, without the markup, white space made single. */
+  /** The text that a reader sees, without the markup, white space made single. */
   text: string
 }
 

@@ -13,7 +13,7 @@ export interface Postfix {
   port: number
   /** The mails of ann@example.com, as they lie in her mailbox, the oldest first. */
   mails(): Promise<Buffer[]>
-  /** What it has logged. */
+  /** The lines that it has logged. */
   log(): Promise<string>
   stop(): Promise<void>
 }

@@ -16,7 +16,7 @@ export interface TestProcesses extends Registry {
   url: string
   adminUrl: string
   stores: Stores
-  /** What each process has logged. */
+  /** The lines that each process has logged. */
   logFiles: string[]
   stop(): Promise<void>
 }

@@ -30,7 +30,7 @@ export interface ClusterServers {
   addMaster(): Promise<number>
   /** Moves slots to another master, with their keys. */
   moveSlots(slots: readonly number[], from: number, to: number): Promise<void>
-  /** Of a connection to this node. */
+  /** Result of commands on a connection to this node. */
   ask<Answer>(index: number, work: (redis: Redis) => Promise<Answer>): Promise<Answer>
   stop(): Promise<void>
 }

@@ -33,7 +33,7 @@ export async function scrapeAt(url: string, headers: Record<string, string> = {}
 }
 
 /**
- * What the metric has counted so far, also where the process doesn't show it, as a worker's in a test's API.
+ * The metric's count so far, also where the process doesn't show it, as a worker's in a test's API.
  *
  * @param part of a histogram: `_count` or `_sum`.
  */

@@ -1,6 +1,6 @@
 import type { SendRecord } from '../../src/core/sends/timeline.ts'
 
-/** What a timeline needs of the row of a send that waits for its first attempt. */
+/** The part of a send's row that a timeline needs while it waits for its first attempt. */
 export const queuedRecord: SendRecord = {
   requestId: '01890000-0000-7000-8000-000000000001',
   status: 'queued',

@@ -30,7 +30,7 @@ import { IdleServices } from './idle-services.ts'
 import { freshStores, type Stores } from './stores.ts'
 import { eventually } from './wait.ts'
 
-/** Of the right lengths. Anyone can read them here: for tests only. */
+/** Secrets of the right lengths. Anyone can read them here: for tests only. */
 export const testSecrets = {
   CREDENTIALS_KEY: Buffer.from('of tests, so that anyone reads it').subarray(0, 32).toString('base64'),
   API_KEY_PEPPER: 'a pepper for tests, long enough to be one',
@@ -62,7 +62,7 @@ export const neverReconciled: Partial<WorkerTimes> = {
   reconcileAgainAfterMs: 3_600_000,
 }
 
-/** With the fields of its first shard, for tests that have one. */
+/** A runtime with the fields of its first shard, for tests that have one. */
 export type TestRuntime = Runtime & Shard
 
 export interface TestService {

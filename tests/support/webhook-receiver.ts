@@ -14,11 +14,11 @@ export interface WebhookCall {
   body: string
   /** Whether the standardwebhooks package accepts the signature. */
   isVerified: boolean
-  /** Of the connection that it came on: the port at the caller's end. */
+  /** Port at the caller's end of the connection. */
   connection: number | undefined
 }
 
-/** What the receiver does with a request. */
+/** The receiver's answer to a request. */
 export type Behaviour = (request: IncomingMessage, response: ServerResponse) => unknown
 
 export type WebhookReceiver = Awaited<ReturnType<typeof openWebhookReceiver>>

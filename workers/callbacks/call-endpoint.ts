@@ -14,7 +14,7 @@ import { withinTimeLimit } from '../http/time-limit.ts'
 const noAnswer: HttpResult = { kind: 'maybe_sent', reason: 'no whole answer in time' }
 
 /**
- * Calls an endpoint once, within the time limit. Of its answer, only the status and Retry-After are used. Throws what is no failure
+ * Calls an endpoint once, within the time limit. Only the status and Retry-After of its answer are used. Throws what is no failure
  * of the endpoint, so that its callbacks wait: its secret can't be opened by this worker, or this machine couldn't begin the call.
  */
 export function createCallEndpoint(

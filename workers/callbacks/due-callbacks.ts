@@ -46,7 +46,7 @@ export class DueCallbacks {
     return this.#oneAtATime(() => this.#look())
   }
 
-  /** Makes the next call, if there is one. What was read too long ago is read again first: a secret may have changed. */
+  /** Makes the next call, if there is one. An endpoint that was read too long ago is read again first: its secret may have changed. */
   async callNext(call: Call): Promise<void> {
     if (this.#isOver) return
     if (performance.now() >= this.#readAt + this.#claim.times.endpointClaimMs) await this.#read()

@@ -20,7 +20,7 @@ import { SteadyWorker } from './steady-worker.ts'
 
 const maxLooksPerFlush = 200
 
-/** What the queues of endpoints need of the rest of the worker. */
+/** The parts of the worker that the queues of endpoints need. */
 export interface EndpointAdvancer {
   /** Calls an endpoint with what is due: once, if it is in slow start. Resolves when all that it began is recorded. */
   advance(endpointId: string, isInSlowStart: boolean): Promise<void>

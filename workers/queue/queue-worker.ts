@@ -14,7 +14,7 @@ import { SteadyWorker } from './steady-worker.ts'
 
 const wakeAfterFaultMs = 1_000
 
-/** What the queue worker does after processing a wake-up. */
+/** The queue worker's next step after processing a wake-up. */
 export interface NextWakeUp {
   /** Delay until the send's next wake-up; undefined if there is nothing left to do for it now. */
   wakeInMs?: number | undefined
@@ -24,7 +24,7 @@ export interface NextWakeUp {
 
 interface QueueWorkerParts {
   inFlight: InFlight
-  /** Of each shard. */
+  /** One for each shard. */
   faults: ReadonlyMap<Shard, QueueFaults>
   times?: WorkerTimes
 }

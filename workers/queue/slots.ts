@@ -29,13 +29,13 @@ export const unlimitedSlot: Slot = {
 
 /** Share of the slots that each queue has for itself, so that slow calls of one leave slots to the other. */
 export const keptShare = 0.05
-/** Sends of the ordinary queue that the worker works on at a time. With more, batches get no cheaper. */
+/** Sends of the ordinary queue that the worker works on at a time. More make batches no cheaper. */
 export const maxOrdinaryWork = 256
 
 interface Part {
   /** Sends that hold a slot. */
   inFlight: number
-  /** Those of them that don't wait for their provider. */
+  /** Sends among them that don't wait for their provider. */
   atWork: number
   /** Wake-ups that wait for a slot. */
   waiting: (() => void)[]

@@ -4,7 +4,7 @@ import { ofSend } from '../../src/platform/redis/shard.ts'
 /** Longer than it takes until other workers get the wake-ups of a killed one. */
 export const defaultStalledAfterSeconds = 20
 
-/** What the worker has seen of one shard. */
+/** Wake-ups that the worker has seen of one shard. */
 interface Flow {
   name: string
   inFlight: number

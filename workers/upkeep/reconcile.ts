@@ -43,7 +43,7 @@ export function startReconciler(
     const { restore, hasFailed } = createRestore(runtime)
     let restored = 0
     flow.beginSearch()
-    // What is due is reported at once, because the next step waits for Redis, which may be down. A due send of a limited channel
+    // Due sends are reported at once, because the next step waits for Redis, which may be down. A due send of a limited channel
     // proves nothing, since it may wait for a permit.
     if (channels.some(({ hasUnusedPermits }) => hasUnusedPermits)) flow.foundSomeDue()
     const unreachable = await grantPermits(permits, channels)

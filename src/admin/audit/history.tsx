@@ -4,7 +4,7 @@ import { Changes } from './changes.tsx'
 /** How many changes a page of what was changed shows. */
 export const changesShown = 10
 
-/** What the audit has of the page's own thing, the newest first. */
+/** The audit's rows about the page's own thing, the newest first. */
 export function History({ target, changes }: { target: string; changes: readonly RecordedChange[] }) {
   return (
     <section aria-labelledby="history">

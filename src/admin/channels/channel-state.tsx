@@ -23,7 +23,7 @@ export function ChannelState({ channel }: { channel: ListedChannel }) {
   )
 }
 
-/** What the provider last answered when a call failed, when, and of which send. */
+/** The provider's last answer to a failed call: when, and of which send. */
 export function LastFailedAnswer({ requestId, at, record }: LastFailure) {
   const parts = [record.reason, record.providerStatus, record.providerCode]
   const words = parts.filter((part) => part !== undefined && part !== null && part !== '')

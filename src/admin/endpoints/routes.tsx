@@ -82,7 +82,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
   return app
 }
 
-/** What was just sent again, and what was left out, if the page follows that. */
+/** The result of a redelivery, if the page follows one: how many callbacks were sent again, and how many left out. */
 function resentIn({
   resent,
   waiting,

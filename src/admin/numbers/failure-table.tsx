@@ -14,11 +14,11 @@ interface FailureTableProps {
   failures: readonly FailureCount[]
   title: string
   of: CountedOf
-  /** Of sends accepted since then. */
+  /** Sends that were accepted since then count. */
   from: Date
 }
 
-/** What went wrong, by reason and code, the most frequent first. */
+/** Failures by reason and code, the most frequent first. */
 export function FailureTable({ failures, title, of, from }: FailureTableProps) {
   return (
     <section aria-labelledby="reasons">

@@ -43,7 +43,7 @@ export function sumOfSpan(byHour: readonly (Counts & { hour: Date })[], span: Sp
   return sumOf(byHour.filter(({ hour }) => hour >= from))
 }
 
-/** What pages show of counts: `sent` are all that the provider took, of which some are delivered, read or undelivered. */
+/** The counts that pages show: `sent` are all that the provider took, of which some are delivered, read or undelivered. */
 export function figuresOf(counts: Counts) {
   const { accepted, sent, delivered, read, undelivered, failed, uncertain, canceled } = counts
   const allSent = sent + delivered + read + undelivered
@@ -62,7 +62,7 @@ export function figuresOf(counts: Counts) {
 
 export type Figure = keyof ReturnType<typeof figuresOf>
 
-/** What each figure means, for readers who don't know the service. */
+/** The meaning of each figure, for readers who don't know the service. */
 export const figureWords: Record<Figure, string> = {
   Accepted: 'answered with 202 in this time; the other figures say what became of these',
   Sent: 'the provider took the message; of these, some are delivered, read or undelivered',

@@ -29,7 +29,7 @@ export const tableRows = <Row,>(columns: number, shown: RowsProps<Row>): Child[]
 
 const wrapInNothing = (words: Child): Child => words
 
-/** What was stored is not what this release stores. */
+/** The stored value has a form that this release doesn't store. */
 export const NotShown = ({ what, id }: { what: 'row' | 'content'; id?: string }) => (
   <span class="muted">
     This {what} can't be shown: it is damaged, or a newer release wrote it.

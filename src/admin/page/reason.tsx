@@ -17,7 +17,7 @@ export function ReasonField() {
   )
 }
 
-/** What was typed there. */
+/** The typed text. */
 export async function reasonOf(c: Context): Promise<string> {
   const { data } = operatorReason.safeParse(String((await fieldsOf(c)).reason ?? '').trim())
   if (data !== undefined) return data

@@ -12,7 +12,7 @@ const attributes = (c: Context<AdminEnv>) => {
   return isOverTls(c) ? ({ ...common, secure: true, prefix: 'host' } as const) : common
 }
 
-/** What is stored of a session's token, so that a dump of PostgreSQL opens no session. */
+/** The stored form of a session's token: a hash, so that a dump of PostgreSQL opens no session. */
 const hashOf = (token: string) => createHash('sha256').update(token).digest()
 
 export function sessionHashOf(c: Context<AdminEnv>): Buffer | undefined {

@@ -30,7 +30,7 @@ export interface ReadShard {
   cause: StoreCause | undefined
 }
 
-/** Of the queues of a shard, in their order. */
+/** One for each queue of a shard, in their order. */
 export const descriptions = [
   'Sends within the quota of their account',
   'Sends beyond the quota of their account',

@@ -30,7 +30,7 @@ interface RefusedPageProps {
   next?: string | undefined
 }
 
-/** What was answered 4xx in the last day, with a known key: the newest first. */
+/** The requests that were answered 4xx in the last day, with a known key: the newest first. */
 export function RefusedPage({ input, issue, requests, next }: RefusedPageProps) {
   const filters = Object.fromEntries(Object.entries(input).filter(([, value]) => value)) as Record<
     string,

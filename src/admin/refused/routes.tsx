@@ -8,7 +8,7 @@ import { type RefusedInput, RefusedPage, statuses } from './refused-page.tsx'
 
 const rowsOnPage = 50
 
-/** What clients were refused in the last day (docs/how-to/see-refused-requests.md). */
+/** The requests of clients that were refused in the last day (docs/how-to/see-refused-requests.md). */
 export function refused({ db }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 

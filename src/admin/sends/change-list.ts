@@ -54,7 +54,7 @@ export async function readSentList(
   return { fields, input, form: read.form, resolved }
 }
 
-/** What the audit has of a change of a list: whose it is, which one, and what else the form says. */
+/** The audit's details of a change of a list: whose it is, which one, and the form's other fields. */
 export const listChanged = (
   c: Context<AdminEnv>,
   action: 'list.replay' | 'list.cancel',

@@ -43,7 +43,7 @@ interface CsvList {
   mark?: string
 }
 
-/** Of the parameter `bom`. */
+/** The mark that the parameter `bom` asks for. */
 export const markOf = (bom: unknown): string => (bom === 'true' ? byteOrderMark : '')
 
 /**

@@ -111,7 +111,7 @@ export const listLink = (input: ListInput, path = '/sends'): string => {
 /** As a `datetime-local` field has it. */
 export const toMinute = (ms: number): string => new Date(ms).toISOString().slice(0, 16)
 
-/** What the database is asked for. @param resolved the ids, as these fields may be names. */
+/** The filter for the database. @param resolved the ids, as these fields may be names. */
 export function queryOf(
   { status, contact, messageId, providerCode, accountId: _, channelId: _c, flowId: _f, ...form }: ListForm,
   { channelId, flowId }: Pick<ResolvedList, 'channelId' | 'flowId'>,

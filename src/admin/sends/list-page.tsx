@@ -168,7 +168,7 @@ export function Hidden({ fields }: { fields: Record<string, string | undefined> 
   )
 }
 
-/** What can be done with all sends of the list, on all its pages. */
+/** The actions on all sends of the list, on all its pages. */
 function Actions({ input: { after: _, ...input } }: { input: ListInput }) {
   const isFailure = input.status === 'failed' || input.status === 'uncertain'
   return (

@@ -23,7 +23,7 @@ interface SendsTableProps {
   contacts: Contacts
 }
 
-/** Sends, a line each. What is cut has its whole text as title. */
+/** Sends, a line each. A text that is cut has the whole as its title. */
 export function SendsTable({ sends, names, contacts }: SendsTableProps) {
   return (
     <div class="scroll">

@@ -16,7 +16,7 @@ interface FoundPageProps {
   facts: UnknownIdFacts
 }
 
-/** What a pasted text may mean: several things, a code, or nothing that is there. */
+/** The meanings of a pasted text: several things, a code, or nothing that is there. */
 export function FoundPage({ pasted, found, facts }: FoundPageProps) {
   const targets = targetsOf(found)
   const unmatched = noMatchWords(found.looked)

@@ -13,7 +13,7 @@ type PreviewProps = OfAccount & { text: string } & (
 
 const entriesWords = (number: number) => (number === 1 ? '1 entry' : `${formatCount(number)} entries`)
 
-/** What an import of a file would do, or why it can't be imported. Nothing has been imported yet. */
+/** The effect that an import of a file would have, or why it can't be imported. Nothing has been imported yet. */
 export function PreviewPage(props: PreviewProps) {
   const { account, text } = props
   return (

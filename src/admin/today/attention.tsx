@@ -9,7 +9,7 @@ import { listLink, toMinute } from '../sends/list-form.ts'
 /** A send that has been due for longer needs a hand, or more workers. */
 const longWaitMs = 60_000
 
-/** What needs a hand, the most urgent first. @param uncertain sends of the last 7 days that somebody has to look up. */
+/** The things that need a hand, the most urgent first. @param uncertain sends of the last 7 days that somebody has to look up. */
 export function AttentionList({ attention, uncertain }: { attention: Attention; uncertain: number }) {
   const { stopped, providers, endpoints, keys, oldest } = attention
   const waiting = oldest.filter(({ dueSince }) => Date.now() - dueSince.getTime() > longWaitMs)

@@ -36,7 +36,7 @@ interface TodayProps {
   now: Date
   countedSince: Date | undefined
   attention: Attention
-  /** Of all, or of the account. */
+  /** Counts of all accounts, or of one. */
   byHour: readonly (Counts & { hour: Date })[]
   failures: readonly FailureCount[]
   channels: readonly ListedChannel[]
@@ -48,7 +48,7 @@ interface TodayProps {
 
 export const channelsShown = 50
 
-/** What is going on: what needs a hand, and what became of the sends of the last hour, 24 hours and 7 days. */
+/** The start page: things that need a hand, and the results of the sends of the last hour, 24 hours and 7 days. */
 export function TodayPage({ query, accountName, now, countedSince, ...shown }: TodayProps) {
   const { attention, byHour, failures, changes, ...listed } = shown
   const of = accountName === undefined ? 'All accounts' : `Account ${accountName}`

@@ -52,7 +52,7 @@ export function passOverInterimAnswers(socket: Socket): void {
 
 const startOf = (bytes: Buffer) => bytes.toString('latin1', 0, aStart.length)
 
-/** What follows the interim answers that are complete. */
+/** The bytes after the interim answers that are complete. */
 function afterInterim(bytes: Buffer): Buffer {
   let at = 0
   while (interim.test(bytes.toString('latin1', at, at + aStart.length))) {

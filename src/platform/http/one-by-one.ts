@@ -11,7 +11,7 @@ const turnMs = 5
 
 interface Line {
   isBusy: boolean
-  /** What of the connection had been read when its last request came. */
+  /** Bytes of the connection that had been read when its last request came. */
   bytesRead: number
   /** Requests that were read before earlier ones were answered. Created with the first one, as few clients pipeline. */
   waiting: [IncomingMessage, ServerResponse][] | undefined

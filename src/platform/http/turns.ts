@@ -20,7 +20,7 @@ let isReadEnough = false
 let isTurnPlanned = false
 /** Connections without a request in progress, that aren't read for now. */
 const held = new Set<Socket>()
-/** Those whose turn it is: on hold again before they are read, they would wait for all others once more. */
+/** Connections whose turn it is: on hold again before they are read, they would wait for all others once more. */
 let inTurn: readonly Socket[] = []
 
 /**

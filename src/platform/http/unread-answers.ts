@@ -18,7 +18,7 @@ const checkEveryMs = 250
 interface Unread {
   socket: Socket
   bytes: number
-  /** What the connection had been given to send by then: more of it means that another answer has begun. */
+  /** Bytes that the connection had been given to send by then: more of them mean that another answer has begun. */
   given: number
   sinceMs: number
 }

@@ -32,7 +32,7 @@ export class LogOutput {
   readonly #recovery: Recovery
   /** Lines of this tick. */
   #lines = ''
-  /** What the output has not taken yet. */
+  /** Lines that the output has not taken yet. */
   #rest = Buffer.alloc(0)
   #isLineBegun = false
   #lastTakenAt = 0

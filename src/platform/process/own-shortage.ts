@@ -12,7 +12,7 @@ function isOnline(): boolean {
   }
 }
 
-/** What this machine lacked for a connection that failed with the error; undefined if it was something else. */
+/** The resource that this machine lacked for a connection that failed with the error; undefined if it was something else. */
 export const connectionShortage = (
   error: ConnectionError,
   givenBy?: 'operators' | 'clients',

@@ -11,7 +11,7 @@ interface Login {
   password?: string
 }
 
-/** What several servers have in common. */
+/** The settings that several servers have in common. */
 interface Shared {
   login: Login
   hasTls: boolean

@@ -7,7 +7,7 @@ import { shardOfKey, shardOfSend } from './shard-names.ts'
 export interface RedisShard {
   /** Its number, from 0, or `former-` and that: its label in metrics and log lines. */
   name: string
-  /** Of all its keys. */
+  /** Prefix of all its keys. */
   prefix: string
   redis: Redis
   /** Fails fast while the shard's Redis is down. A worker's first waits for it, for a limited time. */

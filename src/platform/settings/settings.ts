@@ -197,7 +197,7 @@ const adminNames = [
   'LOG_LEVEL',
 ] as const
 
-/** The settings of the admin process. Of the secrets it needs none; with the pepper it can erase contacts. */
+/** The settings of the admin process. It needs no secret; with the pepper it can erase contacts. */
 export type AdminSettings = Pick<Settings, (typeof adminNames)[number]> & {
   API_KEY_PEPPER?: string | undefined
 }

@@ -60,7 +60,7 @@ test.skipIf(!hasApt)(
   },
 )
 
-/** What dpkg knows of a machine that has all but the server installed, just as apt would fetch it. */
+/** The packages that dpkg knows of a machine that has all but the server installed, just as apt would fetch it. */
 async function statusWithTools(): Promise<string> {
   const [programs, controls] = [await aFolder(), await aFolder()]
   const { stdout } = spawnSync('sh', ['-c', 'command -v dpkg-deb'], { encoding: 'utf8' })

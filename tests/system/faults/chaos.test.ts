@@ -5,10 +5,10 @@ import { runChaos } from '../../chaos/run.ts'
 import { short } from '../../chaos/scale.ts'
 import { StoodStill } from '../../support/standstill.ts'
 
-/** Of an answer's deadline a fifth. */
+/** A fifth of an answer's deadline. */
 const notableMs = 200
 
-/** Those of Sentinels have a test of their own: sentinel.test.ts. */
+/** Faults of Sentinels have a test of their own: sentinel.test.ts. */
 const faults = faultsOn.redis.filter(({ name }) => !name.startsWith('sentinel-'))
 const ofRedisAndPoison = /^(redis-.*|poison)$/
 const ofProcesses =

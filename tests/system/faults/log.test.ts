@@ -43,9 +43,9 @@ afterAll(() => service?.stop())
 
 interface Process {
   child: ChildProcess
-  /** Of its health and metrics. */
+  /** URL of its health and metrics. */
   url: string
-  /** Of the routes of an API. */
+  /** URL of the routes of an API. */
   apiUrl: string
   errors(): string
   dropped(): Promise<number | undefined>

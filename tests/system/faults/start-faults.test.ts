@@ -50,7 +50,7 @@ function start(kind: Kind, settings: Record<string, string>): Command {
   return command
 }
 
-/** What it says of why it doesn't start, beside its log. */
+/** Its words about why it doesn't start, beside its log. */
 async function refusal(kind: Kind, settings: Record<string, string>): Promise<string[]> {
   const command = start(kind, settings)
   expect(await command.ended()).toMatchObject({ code: kind === 'cli' ? 5 : 1 })

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { expect } from 'vitest'
 import { expectSooner, timed } from '../../support/standstill.ts'
 
-/** What the service promises under a flood of a hundred connections (docs/reference/limits.md#memory-of-an-api-process). */
+/** The service's promise under a flood of a hundred connections (docs/reference/limits.md#memory-of-an-api-process). */
 export const floodConnections = 100
 const maxRssBytes = 300 * 1024 * 1024
 const healthyWithinMs = 500

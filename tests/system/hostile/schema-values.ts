@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** What is used of a JSON Schema, as `z.toJSONSchema` writes one. */
+/** The part of a JSON Schema that is used, as `z.toJSONSchema` writes one. */
 export interface JsonSchema {
   type?: string | string[]
   properties?: Record<string, JsonSchema>

@@ -25,7 +25,7 @@ const commands: Record<string, string[]> = {
   health: JSON.parse(inDockerfile(/^HEALTHCHECK .*\\\n +CMD (.*)$/m)),
 }
 
-/** What the image has: the build, package.json and the dependencies of production. packaging.test.ts holds the Dockerfile to that. */
+/** Contents of the image: the build, package.json and the dependencies of production. packaging.test.ts holds the Dockerfile to that. */
 let image: string
 let environment: Record<string, string>
 const started: Command[] = []

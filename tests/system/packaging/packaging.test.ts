@@ -31,7 +31,7 @@ const procfile = Object.fromEntries(
   [...read('Procfile').matchAll(/^(\w+): (.*)$/gm)].map(([, type = '', command = '']) => [type, command]),
 )
 
-/** What these tests rely on; the whole form is checked against the Compose Specification's schema. */
+/** The fields that these tests rely on; the whole form is checked against the Compose Specification's schema. */
 const serviceSchema = z.looseObject({
   image: z.string(),
   command: z.array(z.string()).optional(),
@@ -58,7 +58,7 @@ const { migrate, api, proxy, worker, admin, postgres, redis } = z
 const services = { migrate, api, proxy, worker, admin, postgres, redis }
 const ours = { migrate, api, worker, admin }
 
-/** What only the stores' images or Compose itself know of. */
+/** Variables that only the stores' images or Compose itself know. */
 const namesOfTheStores = ['POSTGRES_PASSWORD', 'POSTGRES_PORT', 'REDIS_PASSWORD', 'REDIS_PORT']
 /** A setting of the admin process that another process has under the same name. */
 const namesOfTheAdmin = ['ADMIN_TRUST_PROXY']

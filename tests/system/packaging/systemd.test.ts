@@ -36,7 +36,7 @@ beforeAll(async () => {
   })
 })
 
-/** What systemd says of the units, with Node.js where it is here, and other units in place of the system's own. */
+/** systemd's findings about the units, with Node.js where it is here, and other units in place of the system's own. */
 async function faultsOf(change: (text: string) => string = (text) => text): Promise<string> {
   const units = await mkdtemp(join(tmpdir(), 'units-'))
   onTestFinished(() => rm(units, { recursive: true }))

@@ -42,7 +42,7 @@ afterAll(async () => {
 interface Explanation {
   status: string | undefined
   attempts: number
-  /** What the provider answered to each attempt. */
+  /** The provider's answer to each attempt. */
   answers: { attempt: number; outcome: string; providerStatus: number | null; providerCode: string | null }[]
   providerMessageId: string | null
   conversationId: string | null
@@ -93,7 +93,7 @@ interface Views {
   logs: LogLine[]
   api: Timeline
   trace: Timeline
-  /** Of the support page. */
+  /** The support page. */
   html: string
   text: string
 }

@@ -16,7 +16,7 @@ import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { eventually } from '../../support/wait.ts'
 
 const firstOne = ownPgbouncer()
-/** With the settings with which it keeps no prepared statements. */
+/** PgBouncer with the settings with which it keeps no prepared statements. */
 const unfit = { ...(keepsStatements(await firstOne) && { max_prepared_statements: '0' }) }
 /** Undefined where neither this machine's release nor its mirror has a newer one. */
 const newer = await newPgbouncer().catch((error) => {
