@@ -15,7 +15,6 @@ type Endpoint = NonNullable<Awaited<ReturnType<typeof findEndpoint>>>
 
 interface EndpointPageProps {
   endpoint: Endpoint
-  /** Its account's. */
   accountName: string
   callbacks: readonly ShownCallback[]
   /** The callbacks that were just made to wait again. */
