@@ -1424,15 +1424,17 @@ group by state, reason, code having sum(sends) > 0
 order by sum(sends) desc, state, reason, code limit $4;
 
 -- fall_back: Moves sends that have just ended to their fallback channels.
--- $1: the sends, each with its new channel, its message there, why it ended, and its provider's code.
+-- $1: the sends, each with its new channel, its message there, why it ended, its provider's code, whether
+-- that was seen.
 with
 -- What was decided about each.
 decided as materialized (
   select * from json_to_recordset($1) as
-    ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text)),
+    ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text, "wasSeen" boolean)),
 -- The sends that fall back, locked.
 chosen as materialized (
-  select s.*, d."toChannelId", d.message as "newMessage", d.reason, d."providerCode", clock_timestamp() as moved_at
+  select s.*, d."toChannelId", d.message as "newMessage", d.reason, d."providerCode", d."wasSeen",
+         clock_timestamp() as moved_at
   from sends s join decided d on d."requestId" = s.request_id
   where s.request_id = any(array(select "requestId" from decided))
   order by s.request_id
@@ -1496,7 +1498,8 @@ attempts as (
                        limit 1), false))
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
          s.status, s.failure,
-         case when s.status <> 'failed' then s.finished_at end as over_at
+         case when s.status <> 'failed' then s.finished_at end as sent_at,
+         case when s.status = 'failed' and s."wasSeen" then s.finished_at end as failed_at
   from chosen s),
 -- Their events.
 events as (
@@ -1506,8 +1509,9 @@ events as (
     (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
     (2, a.ended_at, 'attempt_lost', a.loss),
     (3, a.ended_at, 'attempt_finished', a.record),
-    (4, a.over_at, 'sent', json_build_object()),
-    (5, a.moved_at, 'fell_back', json_build_object(
+    (4, a.sent_at, 'sent', json_build_object()),
+    (5, a.failed_at, 'failed', json_build_object('reason', a.failure)),
+    (6, a.moved_at, 'fell_back', json_build_object(
       'fromChannelId', a.channel_id, 'toChannelId', a."toChannelId",
       'reason', a.reason))
   ) as e (position, at, event, fields)
@@ -1528,11 +1532,11 @@ checked as (
 -- A permit was for the other channel.
 unused as (
   delete from permits where request_id = any(array(select request_id from chosen))),
--- Its endpoints get no callback about a failure after which it goes on.
+-- Its endpoints get no callback about a failure after which it goes on, unless they may have got it.
 retracted as (
   delete from callbacks c using chosen s join endpoints e on e.account_id = s.account_id
   where c.endpoint_id = e.id and c.request_id = s.request_id and c.sequence = s.change_number
-    and c.type = 'message.failed'),
+    and c.type = 'message.failed' and not s."wasSeen"),
 -- The sends' next states, numbered.
 written as (
   update sends s set
@@ -3334,11 +3338,12 @@ update api_keys k set last_used_at = clock_timestamp() from due where k.id = due
 
 -- record_late_outcome: Records the outcome of an attempt whose claim was given up.
 -- $1: the send
--- $2: the claim of the attempt
--- $3: the outcome
--- $4: the provider's id of the message
--- $5: the send's new state; null if the late outcome is uncertain too
--- $6: why it failed
+-- $2: the channel of the attempt
+-- $3: the claim of the attempt
+-- $4: the outcome
+-- $5: the provider's id of the message
+-- $6: the send's new state; null if the late outcome is uncertain too
+-- $7: why it failed
 with
 -- The send, locked, with the outcome as it may be recorded, and what becomes of it.
 found as (
@@ -3348,21 +3353,21 @@ found as (
               'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
               'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'sendAt',
               'late', 'fromChannelId', 'toChannelId', 'as') then value else 'null' end)
-            from json_each($3::json))
-         else $3::json end as record,
-         case when not s.contact_value = 'erased' then $4 end as message_id,
+            from json_each($4::json))
+         else $4::json end as record,
+         case when not s.contact_value = 'erased' then $5 end as message_id,
          -- A canceled send stays canceled, so that no replay sends it.
-         case when (s.failure = 'canceled after an attempt that may have got through') and $5 = 'failed' then failure
-              when not s.contact_value = 'erased' then $6 end as reason,
+         case when (s.failure = 'canceled after an attempt that may have got through') and $6 = 'failed' then failure
+              when not s.contact_value = 'erased' then $7 end as reason,
          case when status <> 'queued' then
            case when not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
                select true from send_events e
                where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
                limit 1), false))
                 then s.claimed_at end end as started_at,
-         claim_id = $2 and attempt_record is not null as is_recorded,
-         $5::text is not null and claim_id = $2 and (s.claimed_at is not null and s.attempt_record is null) and
-           (status = 'uncertain' or $5 = 'sent') as is_settled
+         claim_id = $3 and attempt_record is not null as is_recorded,
+         $6::text is not null and claim_id = $3 and (s.claimed_at is not null and s.attempt_record is null) and
+           (status = 'uncertain' or $6 = 'sent') as is_settled
   from sends s where request_id = $1 for no key update),
 -- An event of this outcome that was recorded before.
 same_event as (
@@ -3374,13 +3379,13 @@ erased_messages as (
 -- The sends' next states, numbered.
 written as (
   update sends s set
-    status = $5, attempt_record = found.record, finished_at = found.ended_at,
+    status = $6, attempt_record = found.record, finished_at = found.ended_at,
     provider_message_id = found.message_id, failure = found.reason,
     claimed_at = found.started_at,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
         counted_as(
-          $5, s.delivery, found.reason, found.record, null)
+          $6, s.delivery, found.reason, found.record, null)
       else s.counted_as end
   from found
   where s.request_id = found.request_id and found.is_settled
@@ -3441,12 +3446,16 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position)
-select status, case when written.endpoint_ids is not null then
+select status, true as "isEnded", case when written.endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written
 union all
-select status, null from found where is_recorded;
+-- An outcome that was recorded before, or the refusal of an attempt that another one has followed.
+select status, is_recorded, null from found
+where is_recorded
+   or not is_settled and status = 'failed' and channel_id = $2
+      and $6 = 'failed' and not exists (select from same_event);
 
 -- record_outcomes: Records the outcomes of attempts, and finds the next send of each lane.
 with

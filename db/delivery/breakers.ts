@@ -1,10 +1,8 @@
 import { breakerFirstSeconds, breakerLongestSeconds } from '../../src/core/sends/delivery-times.ts'
-import type { ProviderName } from '../../src/providers/index.ts'
 import { isBreakersWait } from '../claim-rule.ts'
-import { type Database, inTransaction } from '../connection/client.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { type FailedSend, failQueued } from './fail-queued.ts'
-import { type FallBack, withFallbacks } from './fall-back.ts'
 
 const opening = (table: 'channels' | 'endpoints') => sqlText`
     update ${table}
@@ -92,30 +90,15 @@ const failWaitingStatement = failQueued(
   },
 )
 
-interface Waiting {
+export interface Waiting {
   channelId: string
   longerThanSeconds: number
   reason: string
   limit: number
-  /** The channel's provider; only if it has a fallback. */
-  fallsBackFrom?: ProviderName | undefined
 }
 
-/**
- * Fails those of a channel's sends that have been due for longer than this, if its breaker has been open for longer too; or lets
- * them go on by its fallback.
- */
-export async function failWaiting(db: Database, which: Waiting, fallBack: FallBack): Promise<FailedSend[]> {
-  const { channelId, longerThanSeconds, reason, limit, fallsBackFrom: provider } = which
-  const values = [limit, channelId, longerThanSeconds, reason]
-  if (!provider) return await failWaitingStatement(db, values)
-  return await inTransaction(db, async (transaction) => {
-    const failed = await failWaitingStatement(transaction, values)
-    return await withFallbacks(
-      transaction,
-      failed,
-      ({ requestId }) => ({ requestId, channelId, provider }),
-      fallBack,
-    )
-  })
+/** Fails those of a channel's sends that have been due for longer than this, if its breaker has been open for longer too. */
+export function failWaiting(db: Database | Transaction, which: Waiting): Promise<FailedSend[]> {
+  const { channelId, longerThanSeconds, reason, limit } = which
+  return failWaitingStatement(db, [limit, channelId, longerThanSeconds, reason])
 }

@@ -1,14 +1,11 @@
 import { oneChange } from '../callbacks/new-callbacks.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { changeState } from './change-state.ts'
-import type { FallbackResult } from './fall-back.ts'
 
 /** A queued send that was failed. */
 export interface FailedSend {
   requestId: string
   reason: string
-  /** Its result, if its channel has a fallback. */
-  fallback?: FallbackResult | undefined
 }
 
 interface Failing {

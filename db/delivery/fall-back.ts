@@ -1,5 +1,5 @@
 import type { Message } from '../../src/core/messages/message.ts'
-import type { EndedSend, FallbackCause, FallbackRule, UnusedResult } from '../../src/core/sends/fallback.ts'
+import type { EndedSend, FallbackCause, FallbackRule } from '../../src/core/sends/fallback.ts'
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { buildTimeline, type SendRecord } from '../../src/core/sends/timeline.ts'
 import type { ProviderName } from '../../src/providers/index.ts'
@@ -16,37 +16,9 @@ import { changeState } from './change-state.ts'
 
 /*
  * A send that has ended goes on by the fallback of its channel. These statements follow the one that ended it, in its transaction: so
- * no reader sees that end, and a send that doesn't fall back costs nothing (docs/decisions/0053-fallback.md).
+ * no reader sees that end, and a send that doesn't fall back costs nothing (docs/decisions/0053-fallback.md). src/sends/fall-back.ts
+ * opens that transaction, and decides.
  */
-
-/** A send that has just ended, on this channel. */
-export interface Ended {
-  requestId: string
-  channelId: string
-  provider: ProviderName
-}
-
-/** The result of a send that has ended on a channel with a fallback. */
-export type FallbackResult = { requestId: string; from: ProviderName; to: ProviderName; reason: string } & (
-  | { result: UnusedResult }
-  | { result: 'fell_back'; fromChannelId: string; toChannelId: string; wakeUp: WakeUp }
-)
-
-/** Decides about sends that have ended, and records what follows: a transaction's last step before it commits. */
-export type FallBack = (transaction: Transaction, ended: readonly Ended[]) => Promise<FallbackResult[]>
-
-/** Adds to each of some ended sends what became of it. @param endedOn where it ended, if that channel has a fallback. */
-export async function withFallbacks<Row extends { requestId: string }>(
-  transaction: Transaction,
-  rows: readonly Row[],
-  endedOn: (row: Row) => Ended | undefined,
-  fallBack: FallBack,
-): Promise<(Row & { fallback?: FallbackResult | undefined })[]> {
-  const ended = rows.flatMap((row) => endedOn(row) ?? [])
-  if (ended.length === 0) return [...rows]
-  const results = new Map((await fallBack(transaction, ended)).map((result) => [result.requestId, result]))
-  return rows.map((row) => ({ ...row, fallback: results.get(row.requestId) }))
-}
 
 interface CandidateRow extends SendRecord {
   message: Message
@@ -163,6 +135,8 @@ export interface FallbackRow {
   message: Message
   reason: string
   providerCode: string | null
+  /** Whether its failure was committed before, so that clients may know of it. */
+  wasSeen: boolean
 }
 
 /** The order on the other channel is that in which they had theirs before. */
@@ -170,10 +144,11 @@ const given = sqlText`
   -- What was decided about each.
   decided as materialized (
     select * from json_to_recordset($1) as
-      ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text)),
+      ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text, "wasSeen" boolean)),
   -- The sends that fall back, locked.
   chosen as materialized (
-    select s.*, d."toChannelId", d.message as "newMessage", d.reason, d."providerCode", clock_timestamp() as moved_at
+    select s.*, d."toChannelId", d.message as "newMessage", d.reason, d."providerCode", d."wasSeen",
+           clock_timestamp() as moved_at
     from sends s join decided d on d."requestId" = s.request_id
     where ${isOneOf('s.request_id', 'decided')}
     order by s.request_id
@@ -197,20 +172,23 @@ const moveStatement = prepared<WakeUp>(
   'fall_back',
   'Moves sends that have just ended to their fallback channels.',
   sqlText`
-    -- $1: the sends, each with its new channel, its message there, why it ended, and its provider's code.
+    -- $1: the sends, each with its new channel, its message there, why it ended, its provider's code, whether
+    -- that was seen.
     with
     ${given},
     -- Their last attempts.
     attempts as (
       select s.request_id, s.channel_id, s."toChannelId", s.reason, s.moved_at,
              ${attemptInRow},
-             case when s.status <> 'failed' then s.finished_at end as over_at
+             case when s.status <> 'failed' then s.finished_at end as sent_at,
+             case when s.status = 'failed' and s."wasSeen" then s.finished_at end as failed_at
       from chosen s),
     -- Their events.
     events as (
       ${attemptsToEvents(
         'attempts',
-        eventOf('a.over_at', 'sent', {}),
+        eventOf('a.sent_at', 'sent', {}),
+        eventOf('a.failed_at', 'failed', { reason: 'a.failure' }),
         eventOf('a.moved_at', 'fell_back', {
           fromChannelId: 'a.channel_id',
           toChannelId: 'a."toChannelId"',
@@ -223,11 +201,11 @@ const moveStatement = prepared<WakeUp>(
     -- A permit was for the other channel.
     unused as (
       delete from permits where request_id = any(array(select request_id from chosen))),
-    -- Its endpoints get no callback about a failure after which it goes on.
+    -- Its endpoints get no callback about a failure after which it goes on, unless they may have got it.
     retracted as (
       delete from callbacks c using chosen s join endpoints e on e.account_id = s.account_id
       where c.endpoint_id = e.id and c.request_id = s.request_id and c.sequence = s.change_number
-        and c.type = 'message.failed'),
+        and c.type = 'message.failed' and not s."wasSeen"),
     ${changeState({
       set: {
         status: `'queued'`,

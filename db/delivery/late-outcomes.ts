@@ -1,6 +1,6 @@
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
-import type { Database } from '../connection/client.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { isCanceledInDoubt } from '../sends/doubt-rule.ts'
 import { attemptsToEvents, endOf } from '../sends/event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
@@ -11,6 +11,7 @@ import { changeState, theirEndpoints } from './change-state.ts'
 /** The outcome of an attempt whose claim was given up meanwhile. */
 export interface LateOutcome {
   requestId: string
+  channelId: string
   claimId: string
   record: AttemptRecord
   /** The new state of an uncertain send; undefined if the late outcome is uncertain too. */
@@ -19,6 +20,7 @@ export interface LateOutcome {
 
 const late = namedParameters({
   requestId: 'the send',
+  channelId: 'the channel of the attempt',
   claimId: 'the claim of the attempt',
   record: 'the outcome',
   messageId: "the provider's id of the message",
@@ -88,25 +90,35 @@ const lateStatement = prepared<SettledLate>(
     -- Its event.
     events as (
       ${attemptsToEvents('moved', endOf('a.over_at'))})
-    select status, ${theirEndpoints} from written
+    select status, true as "isEnded", ${theirEndpoints} from written
     union all
-    select status, null from found where is_recorded`,
+    -- An outcome that was recorded before, or the refusal of an attempt that another one has followed.
+    select status, is_recorded, null from found
+    where is_recorded
+       or not is_settled and status = 'failed' and channel_id = ${given.channelId}
+          and ${given.status} = 'failed' and not exists (select from same_event)`,
 )
 
-/** The new state of a send that a late outcome has ended. */
+/** The state of a send that a late outcome has ended, or that had failed before an earlier attempt of it was refused late. */
 export interface SettledLate {
   status: 'sent' | 'failed'
+  /** Whether this outcome ended it. */
+  isEnded: boolean
   /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: string[] | null
 }
 
-/** @returns the state that the outcome gave the send, also if an earlier try gave it; undefined if it gave none. */
+/**
+ * @returns the state that the outcome gave the send, also if an earlier try gave it; that of a failed one, if a refusal may have cleared
+ *   its last doubt; undefined if nothing follows.
+ */
 export async function recordLateOutcome(
-  db: Database,
-  { requestId, claimId, record, verdict }: LateOutcome,
+  db: Database | Transaction,
+  { requestId, channelId, claimId, record, verdict }: LateOutcome,
 ): Promise<SettledLate | undefined> {
   const values = late.valuesOf({
     requestId,
+    channelId,
     claimId,
     record: JSON.stringify(record),
     messageId: record.providerMessageId,

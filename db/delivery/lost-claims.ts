@@ -1,11 +1,10 @@
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
 import type { ProviderName } from '../../src/providers/index.ts'
 import { endAndReceiptChanges } from '../callbacks/new-callbacks.ts'
-import { type Database, inTransaction } from '../connection/client.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../sends/event-sql.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import { changeState, theirEndpoints } from './change-state.ts'
-import { type Ended, type FallBack, type FallbackResult, withFallbacks } from './fall-back.ts'
 import {
   type AppliedReceipts,
   appliedReceipts,
@@ -66,20 +65,16 @@ export interface GivenUp {
   reason: string
   /** Time until the next attempt; only if the status is `queued`. */
   delayMs: number | undefined
-  /** Only if its channel has a fallback. */
-  mayFallBack?: Ended | undefined
 }
 
 /** A send whose claim was given up. */
-interface GivenUpRow {
+export interface GivenUpRow {
   requestId: string
   /** Null if the send has ended. */
   nextAttemptAt: Date | null
   receipts: AppliedReceipts
   /** The endpoints that get a callback about its end, and may be called now. */
   endpointsToWake: string[] | null
-  /** Its result, if a receipt reported it as undelivered, and its channel has a fallback. */
-  fallback?: FallbackResult | undefined
 }
 
 /**
@@ -162,16 +157,10 @@ const giveUpStatement = prepared<GivenUpRow>(
 
 /** Ends lost claims. Those that another sweep has ended, or whose worker is alive after all, are missing from the result. */
 export async function giveUpClaims(
-  db: Database,
+  db: Database | Transaction,
   sweeper: Sweeper,
   claims: readonly GivenUp[],
-  fallBack: FallBack = async () => [],
 ): Promise<GivenUpRow[]> {
-  const values = [JSON.stringify(claims), sweeper.worker, sweeper.inFlight, sweeper.sweepsUntil]
-  const endedOn = new Map(claims.map(({ requestId, mayFallBack }) => [requestId, mayFallBack]))
-  if (claims.every(({ mayFallBack }) => !mayFallBack)) return await giveUpStatement(db, values)
-  return await inTransaction(db, async (transaction) => {
-    const givenUp = await giveUpStatement(transaction, values)
-    return await withFallbacks(transaction, givenUp, ({ requestId }) => endedOn.get(requestId), fallBack)
-  })
+  const { worker, inFlight, sweepsUntil } = sweeper
+  return await giveUpStatement(db, [JSON.stringify(claims), worker, inFlight, sweepsUntil])
 }

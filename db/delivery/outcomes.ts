@@ -1,12 +1,11 @@
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import type { AttemptRecord, SendStatus } from '../../src/core/sends/timeline.ts'
 import { type Changes, endAndReceiptChanges, endOnly } from '../callbacks/new-callbacks.ts'
-import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
+import type { Database, Transaction } from '../connection/client.ts'
 import { attemptsToEvents, eventOf } from '../sends/event-sql.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import { claimIsLost } from './attempt-in-row.ts'
 import { changeState, type NewState, nextInLane, theirEndpoints } from './change-state.ts'
-import { type Ended, type FallBack, type FallbackResult, withFallbacks } from './fall-back.ts'
 import {
   type AppliedReceipts,
   appliedReceipts,
@@ -32,8 +31,6 @@ export interface OutcomeRow {
   keepsDueTime?: boolean
   /** The channel's config of the attempt. A channel whose config was changed meanwhile is not held. */
   sealedConfig?: string | undefined
-  /** Only if its channel has a fallback. */
-  mayFallBack?: Ended | undefined
 }
 
 /** A send whose outcome was recorded. */
@@ -49,8 +46,6 @@ export interface RecordedRow {
   receipts?: AppliedReceipts | null
   /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: string[] | null
-  /** Its result, if it ended and its channel has a fallback. */
-  fallback?: FallbackResult | undefined
 }
 
 const tookSeconds = (s: string) =>
@@ -201,50 +196,39 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
 )
 
 /**
- * Records the outcomes of attempts. Those whose claim no longer holds are missing from the result. Receipts rarely come during a
- * call, so they have a statement of their own: the usual one doesn't pay for them. Nor does it for fallbacks, which come after it in
- * a transaction.
+ * Records the outcomes of attempts. Those whose claim no longer holds are missing from the result, and those of which receipts came
+ * during the call: these are rare, and have a statement of their own, so that the usual one doesn't pay for them.
  */
-export async function recordOutcomes(
-  db: Database,
+export async function recordUsualOutcomes(
+  db: Database | Transaction,
   outcomes: readonly OutcomeRow[],
-  fallBack: FallBack = async () => [],
 ): Promise<RecordedRow[]> {
-  const failsWithFallback = ({ status, mayFallBack }: OutcomeRow) =>
-    status === 'failed' && mayFallBack !== undefined
-  const failing = outcomes.filter(failsWithFallback)
-  const usual = outcomes.filter((outcome) => !failsWithFallback(outcome))
-  const recorded = usual.length > 0 ? await outcomeStatement(db, [JSON.stringify(usual)]) : []
-  // Receipts came during their calls, or their claims no longer hold.
-  const left = withoutRows(usual, recorded)
-  const mayFallBackNow = [...failing, ...left.filter(({ mayFallBack }) => mayFallBack)]
-  const others = left.filter(({ mayFallBack }) => !mayFallBack)
-  if (others.length > 0) recorded.push(...(await outcomeWithReceiptsStatement(db, [JSON.stringify(others)])))
-  if (mayFallBackNow.length > 0)
-    recorded.push(
-      ...(await inTransaction(db, (transaction) =>
-        recordWithFallback(transaction, mayFallBackNow, fallBack),
-      )),
-    )
-  return recorded
+  return outcomes.length === 0 ? [] : await outcomeStatement(db, [JSON.stringify(outcomes)])
 }
 
-const withoutRows = (outcomes: readonly OutcomeRow[], recorded: readonly RecordedRow[]): OutcomeRow[] => {
+/** Records the outcomes of attempts during which receipts came. */
+export async function recordOutcomesWithReceipts(
+  db: Database | Transaction,
+  outcomes: readonly OutcomeRow[],
+): Promise<RecordedRow[]> {
+  return outcomes.length === 0 ? [] : await outcomeWithReceiptsStatement(db, [JSON.stringify(outcomes)])
+}
+
+/** Records the outcomes of attempts. Those whose claim no longer holds are missing from the result. */
+export async function recordOutcomes(
+  db: Database | Transaction,
+  outcomes: readonly OutcomeRow[],
+): Promise<RecordedRow[]> {
+  const recorded = await recordUsualOutcomes(db, outcomes)
+  return [...recorded, ...(await recordOutcomesWithReceipts(db, withoutRows(outcomes, recorded)))]
+}
+
+/** The outcomes that are not among the recorded ones. */
+export function withoutRows<Outcome extends OutcomeRow>(
+  outcomes: readonly Outcome[],
+  recorded: readonly RecordedRow[],
+): Outcome[] {
   if (recorded.length === outcomes.length) return []
   const known = new Set(recorded.map(({ requestId }) => requestId))
   return outcomes.filter(({ requestId }) => !known.has(requestId))
-}
-
-async function recordWithFallback(
-  transaction: Transaction,
-  outcomes: readonly OutcomeRow[],
-  fallBack: FallBack,
-): Promise<RecordedRow[]> {
-  const recorded = await outcomeStatement(transaction, [JSON.stringify(outcomes)])
-  // Receipts came during their calls, or their claims no longer hold.
-  const left = withoutRows(outcomes, recorded)
-  if (left.length > 0)
-    recorded.push(...(await outcomeWithReceiptsStatement(transaction, [JSON.stringify(left)])))
-  const endedOn = new Map(outcomes.map(({ requestId, mayFallBack }) => [requestId, mayFallBack]))
-  return await withFallbacks(transaction, recorded, ({ requestId }) => endedOn.get(requestId), fallBack)
 }

@@ -9,7 +9,6 @@ import { endpointsToWake, receiptChanges } from '../callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { attemptInRow } from '../delivery/attempt-in-row.ts'
 import { changeState, nextInLane } from '../delivery/change-state.ts'
-import { type FallBack, type FallbackResult, withFallbacks } from '../delivery/fall-back.ts'
 import { attemptsToEvents, endOf } from '../sends/event-sql.ts'
 import { isGiven, isOneOf, prepared, sqlText } from '../statement.ts'
 import { suppressContacts } from '../suppression/by-sends.ts'
@@ -37,8 +36,6 @@ export interface ReceiptRow {
   fields: EventFields['receipt']
   /** What it says of its contact, for which it is suppressed. */
   suppresses: SuppressingSign | null
-  /** Only if the channel has a fallback for sends that it reports as undelivered. */
-  fallsBackFrom?: ProviderName | undefined
 }
 
 /**
@@ -61,8 +58,6 @@ export interface RecordedReceipt {
   nextInLane: WakeUp | null
   /** The endpoints that get callbacks for changes by any of the receipts, and may be called now; in the row of the first one found. */
   endpointsToWake: string[] | null
-  /** The result of the send, if it is undelivered since this receipt and its channel has a fallback. */
-  fallback?: FallbackResult | undefined
 }
 
 /**
@@ -216,28 +211,18 @@ const notFound: Omit<RecordedReceipt, 'ord' | 'result'> = {
   endpointsToWake: null,
 }
 
-/**
- * Records receipts, all or none of them, with the suppressions and the fallbacks that follow from them. A repeat of a receipt
- * suppresses nobody again.
- */
+/** Records receipts, all or none of them, with the suppressions that follow from them. A repeat of a receipt suppresses nobody again. */
 export async function recordReceipts(
-  db: Database,
+  db: Database | Transaction,
   receipts: readonly ReceiptRow[],
-  fallBack: FallBack = async () => [],
 ): Promise<RecordedReceipt[]> {
-  const isAlone = ({ suppresses, fallsBackFrom }: ReceiptRow) => !suppresses && !fallsBackFrom
   const parts = inParts(receipts)
-  if (parts.length < 2 && receipts.every(isAlone)) return await recordOnly(db, receipts)
+  if (parts.length < 2 && receipts.every(({ suppresses }) => !suppresses))
+    return await recordOnly(db, receipts)
   return await inTransaction(db, async (transaction) => {
     const recorded = await recordParts(transaction, receipts, parts)
     await suppress(transaction, receipts, recorded)
-    const rows = recorded.map((row, ord) => ({ ...row, requestId: receipts[ord]?.requestId ?? '' }))
-    const endedOn = ({ ord, requestId, channelId, effect }: (typeof rows)[number]) => {
-      const provider = receipts[ord]?.fallsBackFrom
-      const isUndelivered = effect?.event === 'undelivered' && effect.isRaised
-      return provider && isUndelivered && channelId !== null ? { requestId, channelId, provider } : undefined
-    }
-    return await withFallbacks(transaction, rows, endedOn, fallBack)
+    return recorded
   })
 }
 

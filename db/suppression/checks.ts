@@ -1,11 +1,11 @@
+import type { ProviderName } from '../../src/providers/index.ts'
 import { moveGivenSends } from '../admission/scheduled-sends.ts'
 import { isSuppressed, isSuppressedEverywhere } from '../claim-rule.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { folded, isContact } from '../delivery/contact-rule.ts'
 import type { FailedSend } from '../delivery/fail-queued.ts'
-import type { FallBack } from '../delivery/fall-back.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { failSuppressedIn, type Suppressed } from './fail-suppressed.ts'
+import { failSuppressed } from './fail-suppressed.ts'
 
 /*
  * A claim fails a suppressed send by itself. Sends that no worker is about to claim, because their channel is held, or they wait
@@ -42,8 +42,12 @@ async function dueIds(transaction: Transaction, of: 'contact' | 'account'): Prom
 
 type Waiting = 'queued' | 'sending' | 'scheduled'
 
-interface SuppressedSend extends Suppressed {
+interface SuppressedSend {
+  requestId: string
   status: Waiting
+  channelId: string
+  /** The channel's provider; null unless it has a fallback. */
+  fallsBackFrom: ProviderName | null
 }
 
 /** SQL of the checks $1. The list is hidden from the planner, see `isGiven`. */
@@ -120,15 +124,14 @@ const endStatement = prepared(
 
 /** The failed sends of a pass, and whether there may be more to do at once. */
 interface CheckPass {
-  failed: FailedSend[]
+  failed: (FailedSend & Pick<SuppressedSend, 'channelId' | 'fallsBackFrom'>)[]
   isMore: boolean
 }
 
 /** Compares the waiting sends of some checks with the suppressions, and fails those that are suppressed. */
 export async function runSuppressionChecks(
-  db: Database,
+  db: Database | Transaction,
   suppressionKey: Buffer,
-  fallBack: FallBack = async () => [],
 ): Promise<CheckPass> {
   return await inTransaction(db, async (transaction) => {
     // One of an account that takes too long is not to stop those of contacts.
@@ -137,13 +140,18 @@ export async function runSuppressionChecks(
     const found = await findStatement(transaction, [due, suppressionKey])
     const scheduled = found.filter(({ status }) => status === 'scheduled').map(({ requestId }) => requestId)
     if (scheduled.length > 0) await moveGivenSends(transaction, scheduled)
-    const waiting = found.filter(({ status }) => status !== 'sending')
-    const failed =
-      waiting.length > 0 ? await failSuppressedIn(transaction, waiting, suppressionKey, fallBack) : []
+    const waiting = new Map(
+      found.filter(({ status }) => status !== 'sending').map((send) => [send.requestId, send]),
+    )
+    const ids = [...waiting.keys()]
+    const failed = ids.length > 0 ? await failSuppressed(transaction, ids, suppressionKey) : []
     // Sends that another statement has locked are looked at again.
     const isInFlight = failed.length < found.length
     const isMore = found.length === maxSends && failed.length > 0
     await endStatement(transaction, [due, isInFlight, isMore])
-    return { failed, isMore: true }
+    return { failed: failed.flatMap((row) => withChannel(row, waiting.get(row.requestId))), isMore: true }
   })
 }
+
+const withChannel = (row: FailedSend, send: SuppressedSend | undefined) =>
+  send ? [{ ...row, channelId: send.channelId, fallsBackFrom: send.fallsBackFrom }] : []

@@ -1,4 +1,5 @@
 import type { Runtime } from '../runtime.ts'
+import { createRecordReceipts } from '../sends/record-receipts.ts'
 import { factory } from './context.ts'
 import { wrongMethod } from './errors.ts'
 import type { ClientTimeouts } from './http/client-timeouts.ts'
@@ -8,7 +9,6 @@ import { createCheckProof } from './receipts/check-proof.ts'
 import { createFindReceivingChannel, createOpenChannel } from './receipts/find-channel.ts'
 import { readReceipts } from './receipts/read-receipts.ts'
 import { createReadRequest, refuseUnfitBody } from './receipts/read-request.ts'
-import { createRecord } from './receipts/record.ts'
 
 /**
  * Handles what a provider reports about messages that it has accepted. The order is a promise (docs/reference/receipts.md): nothing
@@ -20,7 +20,7 @@ export function receiveReceipt(runtime: Runtime, timeouts: ClientTimeouts) {
   const readRequest = createReadRequest(runtime, timeouts)
   const { checkProof, refuse } = createCheckProof(runtime)
   const addressChannels = createAddressChannels(runtime, openChannel)
-  const record = createRecord(runtime)
+  const recordReceipts = createRecordReceipts(runtime)
 
   const post = factory.createHandlers(refuseUnfitBody, async (c) => {
     const channel = await findChannel(c)
@@ -28,7 +28,8 @@ export function receiveReceipt(runtime: Runtime, timeouts: ClientTimeouts) {
     await checkProof(c, channel, request)
     const read = await readReceipts(runtime, channel, request)
     const receipts = await addressChannels(c, channel, read.receipts)
-    await record(c, channel, { ...read, receipts })
+    const { provider, channelId } = channel
+    await c.get('deadline').spend(recordReceipts({ ...read, provider, channelId, receipts }))
     return answerReceived(c)
   })
 

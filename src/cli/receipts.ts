@@ -4,8 +4,7 @@ import { Agent, request } from 'undici'
 import { NIL } from 'uuid'
 import { auditedInPages } from '../../db/audit/record.ts'
 import type { Database } from '../../db/connection/client.ts'
-import type { FallBack } from '../../db/delivery/fall-back.ts'
-import { findReceivingChannels, type ReceivingChannel, recordReceipts } from '../../db/receipts/receipts.ts'
+import { findReceivingChannels, type ReceivingChannel } from '../../db/receipts/receipts.ts'
 import { findUnreported, type UnreportedSend } from '../../db/receipts/unreported.ts'
 import type { ProviderRules } from '../core/channels/provider.ts'
 import { openConfig } from '../core/channels/sealed-config.ts'
@@ -16,7 +15,7 @@ import { addressNotAllowed, createGuardedConnector } from '../platform/http/guar
 import { createLogger } from '../platform/log/logger.ts'
 import { credentialsKeys } from '../platform/settings/settings.ts'
 import { providerRules } from '../providers/index.ts'
-import { createFallback } from '../sends/fall-back.ts'
+import { createEndSends, type EndSends } from '../sends/end-sends.ts'
 import { rowOf } from '../sends/record-receipts.ts'
 import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
 import { pastMoment } from './arguments.ts'
@@ -70,7 +69,7 @@ export function receiptCommands(program: Command, answer: Answerer): void {
 async function fetchReceipts(context: CliContext, { channel: id, since }: FetchOptions): Promise<Fetched> {
   const { db, actor } = context
   const asker = await askerFor(context, id)
-  const fallBack = asker.channel.hasFallback ? createFallback(fallingBack(context)) : undefined
+  const { recordReceipts } = createEndSends(ending(context))
   const row = {
     ...actor,
     action: 'receipts.fetch',
@@ -78,14 +77,14 @@ async function fetchReceipts(context: CliContext, { channel: id, since }: FetchO
     details: { since: since.toISOString() },
   } as const
   return await auditedInPages(db, row, {
-    change: () => fetchFrom(db, { ...asker, fallBack }, { channel: id, since }),
+    change: () => fetchFrom(db, { ...asker, recordReceipts }, { channel: id, since }),
     resultOf: ({ asked, changed }) => ({ asked, changed }),
   }).finally(() => asker.close())
 }
 
 async function fetchFrom(
   db: Database,
-  { ask, channel, fallBack }: Asker & { fallBack: FallBack | undefined },
+  { ask, channel, recordReceipts }: Asker & Pick<EndSends, 'recordReceipts'>,
   { channel: id, since }: FetchOptions,
 ): Promise<Fetched> {
   const total: Fetched = { asked: 0, changed: 0, leftOut: { forgotten: 0, noNews: 0 } }
@@ -95,7 +94,7 @@ async function fetchFrom(
     const receipts = await Promise.all(page.map((send) => limit(() => ask(send))))
     total.asked += page.length
     const found = receipts.filter((receipt) => receipt !== undefined)
-    const changed = await record(db, channel, found, fallBack)
+    const changed = await record(recordReceipts, channel, found)
     total.changed += changed
     total.leftOut.forgotten += page.length - found.length
     total.leftOut.noNews += found.length - changed
@@ -105,19 +104,19 @@ async function fetchFrom(
 }
 
 async function record(
-  db: Database,
+  recordReceipts: EndSends['recordReceipts'],
   { channelId, provider, hasFallback }: ReceivingChannel,
   receipts: readonly Receipt[],
-  fallBack: FallBack | undefined,
 ): Promise<number> {
   if (receipts.length === 0) return 0
   const rows = receipts.map((receipt) => rowOf({ receipt, channelIds: [channelId], hasFallback }, provider))
-  return (await recordReceipts(db, rows, fallBack)).filter(({ result }) => result === 'applied').length
+  return (await recordReceipts(rows)).filter(({ result }) => result === 'applied').length
 }
 
 /** Sends that fall back are woken and logged by the workers. */
-function fallingBack({ setting }: CliContext) {
+function ending({ db, setting }: CliContext) {
   return {
+    db,
     log: createLogger('silent'),
     settings: {
       CREDENTIALS_KEY: setting('CREDENTIALS_KEY'),

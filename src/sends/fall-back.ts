@@ -1,9 +1,6 @@
 import type { Transaction } from '../../db/connection/client.ts'
 import {
-  type Ended,
-  type FallBack,
   type FallbackCandidate,
-  type FallbackResult,
   type FallbackRow,
   findFallbacks,
   moveToFallbacks,
@@ -13,15 +10,16 @@ import {
 import {
   decideFallback,
   type FallbackDecision,
-  hasUnusedFallback,
   reasonWithUnusedFallback,
+  type UnusedResult,
+  unusedFallback,
 } from '../core/sends/fallback.ts'
 import type { WakeUp } from '../core/sends/send-job.ts'
 import { suppressionKey as keyFrom } from '../core/suppression/suppression.ts'
-import { logEvent, logFault } from '../platform/log/logger.ts'
+import { logFault } from '../platform/log/logger.ts'
+import type { ProviderName } from '../providers/index.ts'
 import type { Needs } from '../runtime.ts'
 import { channelRules } from './channel-rules.ts'
-import { noteEnd, type SendEnd } from './send-end.ts'
 
 export type FallbackSettings =
   | 'CREDENTIALS_KEY'
@@ -29,17 +27,34 @@ export type FallbackSettings =
   | 'PUBLIC_BASE_URL'
   | 'API_KEY_PEPPER'
 
+/** A send that has just ended, on this channel. */
+export interface Ended {
+  requestId: string
+  channelId: string
+  provider: ProviderName
+}
+
+/** The result of a send that has ended on a channel with a fallback. */
+export type FallbackResult = { requestId: string; from: ProviderName; to: ProviderName; reason: string } & (
+  | { result: UnusedResult }
+  | { result: 'fell_back'; fromChannelId: string; toChannelId: string; wakeUp: WakeUp }
+)
+
+export type WithFallback<Row> = Row & { fallback?: FallbackResult | undefined }
+
 interface Decided {
   ended: Ended
   candidate: FallbackCandidate & { target: NonNullable<FallbackCandidate['target']> }
   decision: FallbackDecision
+  /** Whether the end was committed before, and the fallback was not used then. */
+  wasSeen: boolean
 }
 
 /**
  * Moves sends that have just ended to their fallback channels, or records why the fallback was not used. Call it only for sends
  * of channels that have a fallback, in the transaction that ended them, and `noteFallback` for each result after that.
  */
-export function createFallback(runtime: Needs<'log', FallbackSettings>): FallBack {
+export function createFallback(runtime: Needs<'log', FallbackSettings>) {
   const { settings } = runtime
   const rulesOf = channelRules(runtime)
   const suppressionKey = keyFrom(settings.API_KEY_PEPPER)
@@ -47,15 +62,25 @@ export function createFallback(runtime: Needs<'log', FallbackSettings>): FallBac
 
   const decide = (ended: Ended, candidate: FallbackCandidate): Decided | undefined => {
     const { send, rule, target } = candidate
-    if (!target || hasUnusedFallback(send.timeline)) return undefined
+    if (!target) return undefined
+    const unused = unusedFallback(send.timeline)
+    if (unused && !unused.isInDoubt) return undefined
     // The config of a deleted channel is gone.
     const { isDeleted, sealedConfig } = target
     const ofTarget = {
       ...target,
       rules: rulesOf({ ...target, sealedConfig: isDeleted ? null : sealedConfig }),
     }
-    const decision = decideSafely(() => decideFallback({ ...send, hasPublicUrl }, rule, ofTarget), ended)
-    return { ended, candidate: { ...candidate, target }, decision }
+    const timeline = unused ? { ...send.timeline, reason: unused.ownReason } : send.timeline
+    const decideOne = () => decideFallback({ ...send, timeline, hasPublicUrl }, rule, ofTarget)
+    const decision = decideSafely(decideOne, ended)
+    if (unused && decision.result === 'in_doubt') return undefined
+    return {
+      ended,
+      candidate: { ...candidate, send: { ...send, timeline }, target },
+      decision,
+      wasSeen: unused !== undefined,
+    }
   }
 
   /** A fault of one must not keep the ends of others from being recorded. */
@@ -68,7 +93,7 @@ export function createFallback(runtime: Needs<'log', FallbackSettings>): FallBac
     }
   }
 
-  return async (transaction, ended) => {
+  return async (transaction: Transaction, ended: readonly Ended[]): Promise<FallbackResult[]> => {
     if (ended.length === 0) return []
     const ids = ended.map(({ requestId }) => requestId)
     const found = await findFallbacks(transaction, ids, suppressionKey)
@@ -84,7 +109,7 @@ export function createFallback(runtime: Needs<'log', FallbackSettings>): FallBac
       } else if (candidate.send.formerChannels.includes(one.channelId))
         results.push(fellBefore(one, candidate))
     }
-    return [...results, ...(await record(transaction, decided))]
+    return [...results, ...(await apply(transaction, decided))]
   }
 }
 
@@ -108,12 +133,12 @@ function fellBefore(
 
 type FellBack = Extract<FallbackResult, { result: 'fell_back' }>
 
-async function record(transaction: Transaction, decided: readonly Decided[]): Promise<FallbackResult[]> {
+async function apply(transaction: Transaction, decided: readonly Decided[]): Promise<FallbackResult[]> {
   const falling: FallbackRow[] = []
   const fell: Omit<FellBack, 'wakeUp'>[] = []
   const unused: UnusedFallback[] = []
   const stayed: FallbackResult[] = []
-  for (const { ended, candidate, decision } of decided) {
+  for (const { ended, candidate, decision, wasSeen } of decided) {
     const { requestId, provider: from, channelId: fromChannelId } = ended
     const { send, target } = candidate
     const { reason: ownReason, providerCode } = send.timeline
@@ -121,7 +146,7 @@ async function record(transaction: Transaction, decided: readonly Decided[]): Pr
     if (decision.result === 'not_meant') continue
     if (decision.result === 'fell_back') {
       const { message, reason } = decision
-      falling.push({ requestId, toChannelId, message, reason, providerCode })
+      falling.push({ requestId, toChannelId, message, reason, providerCode, wasSeen })
       fell.push({ result: 'fell_back', requestId, from, to, reason, fromChannelId, toChannelId })
     } else {
       const reason = reasonWithUnusedFallback(ownReason ?? 'not delivered', target, decision.why)
@@ -136,34 +161,4 @@ async function record(transaction: Transaction, decided: readonly Decided[]): Pr
     ...stayed,
     ...fell.map((one) => ({ ...one, wakeUp: wakeUpOf.get(one.requestId) ?? { requestId: one.requestId } })),
   ]
-}
-
-/** Logs and counts what became of a send that ended on a channel with a fallback. */
-export function noteFallback({ log, metrics }: Needs<'log' | 'metrics'>, fallback: FallbackResult): void {
-  const { requestId, from, to, result } = fallback
-  metrics.fallbacks.inc({ from, to, result })
-  if (fallback.result !== 'fell_back') return
-  const { fromChannelId, toChannelId, reason } = fallback
-  logEvent(log, requestId, 'fell_back', { fromChannelId, toChannelId, reason })
-}
-
-/** The wake-ups of those that fell back. */
-export const wakeUpsOf = (ended: readonly { fallback?: FallbackResult | undefined }[]): WakeUp[] =>
-  ended.flatMap(({ fallback }) => (fallback?.result === 'fell_back' ? [fallback.wakeUp] : []))
-
-interface FailedEnd {
-  requestId: string
-  reason: string | undefined
-  fallback?: FallbackResult | undefined
-}
-
-/** Logs and counts that a send failed, or what became of it instead. @param follow what to do if it has ended. */
-export function noteFailure(
-  runtime: Needs<'log' | 'metrics'>,
-  { requestId, reason, fallback }: FailedEnd,
-  follow = (end: SendEnd) => noteEnd(runtime, end),
-): void {
-  if (fallback) noteFallback(runtime, fallback)
-  if (fallback?.result === 'fell_back') return
-  follow({ requestId, status: 'failed', fields: { reason: fallback?.reason ?? reason } })
 }

@@ -1,13 +1,7 @@
 import { isRowFault } from '../../db/connection/errors.ts'
 import { noteReceipts } from '../../db/receipts/awaited-receipts.ts'
 import type { ReceiptEffect } from '../../db/receipts/receipt-rule.ts'
-import {
-  isNew,
-  type ReceiptResult,
-  type ReceiptRow,
-  type RecordedReceipt,
-  recordReceipts,
-} from '../../db/receipts/receipts.ts'
+import { isNew, type ReceiptResult, type RecordedReceipt } from '../../db/receipts/receipts.ts'
 import type { ProviderRules } from '../core/channels/provider.ts'
 import { type Receipt, tidyReceipt } from '../core/receipts/receipt.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
@@ -20,8 +14,9 @@ import { createWakeEndpoints } from '../queue/wake-endpoints.ts'
 import { createTolerantWake } from '../queue/wake-sends.ts'
 import type { Needs } from '../runtime.ts'
 import { channelMoments } from './channel-moments.ts'
-import { createFallback, type FallbackSettings, noteFallback, wakeUpsOf } from './fall-back.ts'
-import { noteEnd } from './send-end.ts'
+import { createEndSends, type FallingReceipt } from './end-sends.ts'
+import type { FallbackSettings, WithFallback } from './fall-back.ts'
+import { noteEnd, noteFallback, wakeUpsOf } from './send-end.ts'
 
 /** Together so few that a statement takes a fraction of a request's deadline. A larger request has a statement of its own. */
 const maxRequestsPerFlush = 20
@@ -33,9 +28,13 @@ export interface ReceivedReceipts {
   /** The channel that was addressed. */
   channelId: string
   receipts: readonly { receipt: Receipt; channelIds: readonly string[]; hasFallback: boolean }[]
+  /** How many other things the request reported, and how many receipts that are malformed: they are only counted. */
+  unexpected?: number
+  unreadable?: number
 }
 
-type Request = Omit<ReceivedReceipts, 'receipts'> & { rows: ReceiptRow[] }
+type Recorded = WithFallback<RecordedReceipt>
+type Request = Pick<ReceivedReceipts, 'provider' | 'channelId'> & { rows: FallingReceipt[] }
 
 /** Without shards, a worker finds by itself the sends that may go now, and the endpoints to call. */
 type Recording = Needs<'db' | 'clock' | 'log' | 'metrics', FallbackSettings> & Partial<Needs<'shards'>>
@@ -47,14 +46,10 @@ export function createRecordReceipts(runtime: Recording) {
   const { db, clock, log, metrics, shards = [] } = runtime
   const wakeEndpoints = createWakeEndpoints({ log, shards })
   const wake = createTolerantWake({ log, shards }, 'lane_not_woken')
-  const fallBack = createFallback(runtime)
+  const { recordReceipts } = createEndSends(runtime)
   const lastOfChannels = channelMoments(log, 'last', (moments) => noteReceipts(db, moments))
-  const record = async (batch: readonly Request[]): Promise<RecordedReceipt[][]> => {
-    const recorded = await recordReceipts(
-      db,
-      batch.flatMap(({ rows }) => rows),
-      fallBack,
-    )
+  const record = async (batch: readonly Request[]): Promise<Recorded[][]> => {
+    const recorded = await recordReceipts(batch.flatMap(({ rows }) => rows))
     wakeEndpoints(recorded.flatMap(({ endpointsToWake }) => endpointsToWake ?? []))
     // Not awaited, because receipts don't need Redis: a worker adds missing wake-ups.
     void wake([...recorded.flatMap(({ nextInLane }) => nextInLane ?? []), ...wakeUpsOf(recorded)])
@@ -68,25 +63,25 @@ export function createRecordReceipts(runtime: Recording) {
       return ofRequest
     })
   }
-  const requests = new MicroBatch<Request, RecordedReceipt[]>({
+  const requests = new MicroBatch<Request, Recorded[]>({
     maxItems: maxRequestsPerFlush,
     mayOverlap: true,
     isItemsFault: isRowFault,
     flush: record,
   })
-  const recordOne = async (request: Request): Promise<RecordedReceipt[]> => {
+  const recordOne = async (request: Request): Promise<Recorded[]> => {
     if (request.rows.length === 0) return []
     if (request.rows.length <= maxReceiptsOfShared) return await requests.add(request)
     const [recorded = []] = await record([request])
     return recorded
   }
   /** @returns what became of each, in their order. */
-  return async ({ receipts, ...rest }: ReceivedReceipts): Promise<ReceiptResult[]> => {
-    const rows = receipts.map((receipt) => rowOf(receipt, rest.provider))
+  return async ({ provider, channelId, receipts, ...others }: ReceivedReceipts): Promise<ReceiptResult[]> => {
+    const rows = receipts.map((receipt) => rowOf(receipt, provider))
     const possible = rows.filter(({ requestId }) => canBeRecordId(requestId))
-    const recorded = await recordOne({ ...rest, rows: possible })
-    const impossible = rows.length - possible.length
-    if (impossible > 0) metrics.receipts.inc({ provider: rest.provider, result: 'unknown' }, impossible)
+    const recorded = await recordOne({ provider, channelId, rows: possible })
+    const counts = { unknown: rows.length - possible.length, ...others }
+    for (const [result, count] of Object.entries(counts)) metrics.receipts.inc({ provider, result }, count)
     const resultOf = new Map(possible.map((row, index) => [row, recorded[index]?.result]))
     return rows.map((row) => resultOf.get(row) ?? 'unknown')
   }
@@ -96,7 +91,7 @@ export function createRecordReceipts(runtime: Recording) {
 export function rowOf(
   { receipt, channelIds, hasFallback }: ReceivedReceipts['receipts'][number],
   provider: ProviderName,
-): ReceiptRow {
+): FallingReceipt {
   const { requestId, kind, sender: _, suppresses: given, ...fields } = tidyReceipt(receipt)
   const { suppressingCodes }: ProviderRules = providerRules[provider]
   const { providerCode } = fields
@@ -113,7 +108,7 @@ export function rowOf(
   }
 }
 
-function note(runtime: Recording, request: Request, recorded: readonly RecordedReceipt[]): void {
+function note(runtime: Recording, request: Request, recorded: readonly Recorded[]): void {
   const { log, metrics } = runtime
   const { provider, channelId, rows } = request
   for (const [index, { result, effect, confirms, fallback }] of recorded.entries()) {

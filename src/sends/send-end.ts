@@ -1,8 +1,11 @@
 import { ownReasons } from '../core/sends/own-reasons.ts'
+import type { WakeUp } from '../core/sends/send-job.ts'
 import type { SendStatus } from '../core/sends/timeline.ts'
 import { causeOfReason } from '../core/suppression/suppression.ts'
 import { type Logger, logEvent } from '../platform/log/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { Needs } from '../runtime.ts'
+import type { FallbackResult, WithFallback } from './fall-back.ts'
 
 type EndStatus = Exclude<SendStatus, 'queued' | 'sending'>
 /** Who canceled a send. */
@@ -67,4 +70,28 @@ export function createFollowEnd(
     // Not awaited, because Redis may be down; the reconciler adds missing wake-ups.
     void wakeHeadOf(end.requestId)
   }
+}
+
+/** Logs and counts what became of a send that ended on a channel with a fallback. */
+export function noteFallback({ log, metrics }: Needs<'log' | 'metrics'>, fallback: FallbackResult): void {
+  const { requestId, from, to, result } = fallback
+  metrics.fallbacks.inc({ from, to, result })
+  if (fallback.result !== 'fell_back') return
+  const { fromChannelId, toChannelId, reason } = fallback
+  logEvent(log, requestId, 'fell_back', { fromChannelId, toChannelId, reason })
+}
+
+/** The wake-ups of those that fell back. */
+export const wakeUpsOf = (ended: readonly WithFallback<unknown>[]): WakeUp[] =>
+  ended.flatMap(({ fallback }) => (fallback?.result === 'fell_back' ? [fallback.wakeUp] : []))
+
+/** Logs and counts that a send failed, or what became of it instead. @param follow what to do if it has ended. */
+export function noteFailure(
+  runtime: Needs<'log' | 'metrics'>,
+  { requestId, reason, fallback }: WithFallback<{ requestId: string; reason: string | null | undefined }>,
+  follow = (end: SendEnd) => noteEnd(runtime, end),
+): void {
+  if (fallback) noteFallback(runtime, fallback)
+  if (fallback?.result === 'fell_back') return
+  follow({ requestId, status: 'failed', fields: { reason: fallback?.reason ?? reason } })
 }

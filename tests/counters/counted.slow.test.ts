@@ -207,8 +207,8 @@ async function claim(by: string, ids: readonly string[]) {
 }
 
 const claimsOf = (where: string) =>
-  query<{ requestId: string; claimId: string }>(
-    `select request_id as "requestId", claim_id as "claimId" from sends where ${where} limit 6`,
+  query<{ requestId: string; channelId: string; claimId: string }>(
+    `select request_id as "requestId", channel_id as "channelId", claim_id as "claimId" from sends where ${where} limit 6`,
   )
 
 /** The sends that went wrong, as the counters have them by reason and code. */

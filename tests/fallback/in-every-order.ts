@@ -1,12 +1,10 @@
 import { v7 as uuidv7 } from 'uuid'
 import { expect } from 'vitest'
 import { claimSends } from '../../db/delivery/claims.ts'
-import { recordOutcomes } from '../../db/delivery/outcomes.ts'
-import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { sends } from '../../db/schema.ts'
 import { cancelSends } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
-import { createFallback } from '../../src/sends/fall-back.ts'
+import { createEndSends } from '../../src/sends/end-sends.ts'
 import { buildSendRow, namesOf, timelineOf } from '../support/attempts.ts'
 import { newContact } from '../support/builders.ts'
 import { buildChain } from '../support/fallbacks.ts'
@@ -59,7 +57,7 @@ const pages = <Item>(items: readonly Item[], size = 200): Item[][] =>
   )
 
 async function take(world: World, step: Step, page: readonly Going[]): Promise<void> {
-  const { db, channelA, channelB, fallBack } = world
+  const { db, channelA, channelB, ends } = world
   const ids = page.map(({ requestId }) => requestId)
   const [channel, word] = step.split(' ') as ['A' | 'B', string]
   if (step === 'cancel') await cancelSends(db, ids)
@@ -75,16 +73,12 @@ async function take(world: World, step: Step, page: readonly Going[]): Promise<v
     const rows = ids.map((id) => buildReceipt(id, channelId, word, { providerMessageId: `${channel}-${id}` }))
     // B has no fallback.
     const fallsBackFrom = step === 'A undelivered' ? ('sandbox' as const) : undefined
-    await recordReceipts(
-      db,
-      rows.map((row) => ({ ...row, fallsBackFrom })),
-      fallBack,
-    )
+    await ends.recordReceipts(rows.map((row) => ({ ...row, fallsBackFrom })))
   } else await answer(world, channel, word as 'sent' | 'rejected' | 'uncertain', page)
 }
 
 async function answer(
-  { db, channelA, claimA, fallBack }: World,
+  { channelA, claimA, ends }: World,
   channel: 'A' | 'B',
   outcome: 'sent' | 'rejected' | 'uncertain',
   page: readonly Going[],
@@ -109,14 +103,14 @@ async function answer(
       ...(outcome !== 'sent' && { fault: 'recipient' as const }),
     },
   }))
-  await recordOutcomes(db, rows, fallBack)
+  await ends.recordOutcomes(rows)
 }
 
 async function openWorld(service: TestService) {
   const { account, channels } = await buildChain(service)
   const [channelA = '', channelB = ''] = channels
   const { db } = service.runtime
-  return { db, account, channelA, channelB, claimA: uuidv7(), fallBack: createFallback(service.runtime) }
+  return { db, account, channelA, channelB, claimA: uuidv7(), ends: createEndSends(service.runtime) }
 }
 
 type World = Awaited<ReturnType<typeof openWorld>>

@@ -4,13 +4,12 @@ import { beforeEach, expect, test } from 'vitest'
 import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
-import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { sends } from '../../db/schema.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
-import { createFallback } from '../../src/sends/fall-back.ts'
+import { createEndSends } from '../../src/sends/end-sends.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -141,13 +140,8 @@ test('uncertain never falls back, nor does a send that fails after an uncertain 
   expect(await fallbacksCounted()).toEqual({ 'sandbox sandbox in_doubt': 1 })
 })
 
-test('a send that fails after a lost attempt, or by a late outcome, stays', async () => {
+test('a send that fails after a lost attempt stays', async () => {
   const { account, channels } = await buildChain(service)
-  const late = await accept(service, account, textBody())
-  await loseWakeUp(service, late)
-  const attempt = await loseAttempt(service, late, 'lost')
-  await endAttempt(service, attempt, unreachable)
-  expect(await timelineOf(service, late)).toMatchObject({ status: 'failed', sentThrough: null })
   await updateChannel(db, channels[0] ?? '', { onUncertain: 'resend' })
   const resent = await accept(service, account, textBody())
   await loseWakeUp(service, resent)
@@ -172,7 +166,7 @@ test('a refusal clears a lost attempt, however late it comes: when the next atte
   const undelivered = await refusedLate()
   await next(undelivered, sent)
   const row = buildReceipt(undelivered, first, 'undelivered', { providerMessageId: 'SM1' })
-  await recordReceipts(db, [{ ...row, fallsBackFrom: 'sandbox' }], createFallback(service.runtime))
+  await createEndSends(service.runtime).recordReceipts([{ ...row, fallsBackFrom: 'sandbox' }])
   expect(await timelineOf(service, undelivered)).toMatchObject({ status: 'queued', sentThrough: second })
 })
 

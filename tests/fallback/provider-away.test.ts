@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { holdChannel } from '../../db/accounts/channels.ts'
-import { failWaiting } from '../../db/delivery/breakers.ts'
-import { createFallback } from '../../src/sends/fall-back.ts'
+import { createEndSends } from '../../src/sends/end-sends.ts'
 import { timelineOf } from '../support/attempts.ts'
 import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildChain } from '../support/fallbacks.ts'
@@ -10,6 +9,7 @@ import { serviceOfFile } from '../support/service.ts'
 
 const service = await serviceOfFile()
 const { db } = service.runtime
+const { failWaiting } = createEndSends(service.runtime)
 
 const hasFailedForAnHour = (channelId: string) =>
   db.execute(sql`
@@ -34,11 +34,7 @@ test('sends that waited too long for a provider that is away go on by the fallba
     reason: "the channel's provider kept failing; its last answer: 503",
     limit: 100,
   }
-  const failed = await failWaiting(
-    db,
-    { ...which, fallsBackFrom: 'sandbox' },
-    createFallback(service.runtime),
-  )
+  const failed = await failWaiting({ ...which, fallsBackFrom: 'sandbox' })
   expect(failed).toHaveLength(20)
   const { rows } = await db.execute<{
     request_id: string
@@ -66,7 +62,7 @@ test('sends of a held channel wait on, however long its provider has been away',
   await hasFailedForAnHour(channelId)
   await haveBeenDueForAnHour(channelId)
   const which = { channelId, longerThanSeconds: 60, reason: 'away', limit: 100 }
-  const giveUp = () => failWaiting(db, which, createFallback(service.runtime))
+  const giveUp = () => failWaiting(which)
   await holdChannel(db, channelId, 'held')
   expect(await giveUp()).toEqual([])
   await db.execute(sql`update channels set held_at = null, held_reason = null where id = ${channelId}`)

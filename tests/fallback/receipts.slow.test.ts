@@ -1,15 +1,13 @@
 import { v7 as uuidv7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { createChannel, updateChannel } from '../../db/accounts/channels.ts'
-import { recordReceipts } from '../../db/receipts/receipts.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
-import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
 import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import type { SuppressingSign } from '../../src/core/suppression/suppression.ts'
-import { createFallback } from '../../src/sends/fall-back.ts'
+import { createEndSends } from '../../src/sends/end-sends.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -32,7 +30,7 @@ import { eventually } from '../support/wait.ts'
 const service = await serviceOfFile({ RETRY_DELAYS_SECONDS: '600' })
 const { db } = service.runtime
 const sent: AttemptOutcome = { outcome: 'sent', providerMessageId: 'A1', providerStatus: 201 }
-const fallBack = createFallback(service.runtime)
+const { recordReceipts, runSuppressionChecks } = createEndSends(service.runtime)
 
 const report = async (
   requestId: string,
@@ -46,7 +44,7 @@ const report = async (
     reason: 'not on WhatsApp',
   })
   const fallsBackFrom = kind === 'undelivered' ? ('sandbox' as const) : undefined
-  return (await recordReceipts(db, [{ ...row, fallsBackFrom }], fallBack))[0]
+  return (await recordReceipts([{ ...row, fallsBackFrom }]))[0]
 }
 
 const sentSend = (account: Account, body?: object) => attemptedSend(service, account, sent, body)
@@ -228,7 +226,7 @@ test('a contact that is suppressed on the channel alone falls back; everywhere, 
   const bounced = async (value: string, suppresses: SuppressingSign) => {
     const requestId = await sentSend(account, textBody('Hello', value))
     const receipt = buildReceipt(requestId, first, 'undelivered', { providerMessageId: 'A1' })
-    await recordReceipts(db, [{ ...receipt, suppresses, fallsBackFrom: 'sandbox' }], fallBack)
+    await recordReceipts([{ ...receipt, suppresses, fallsBackFrom: 'sandbox' }])
     return await timelineOf(service, requestId)
   }
   const invalid = await bounced('+4915177777774', 'invalid_contact')
@@ -249,7 +247,7 @@ test('a scheduled send to a contact that is suppressed on the channel alone wait
   }
   const here = await scheduled('+4915177777781', channels[0] ?? '')
   const everywhere = await scheduled('+4915177777782', null)
-  await runSuppressionChecks(db, testSuppressionKey, fallBack)
+  await runSuppressionChecks()
   const waiting = await timelineOf(service, here)
   expect(waiting).toMatchObject({ status: 'queued', sentThrough: null, attempts: 0 })
   expect(namesOf(waiting)).toEqual(['accepted', 'scheduled'])

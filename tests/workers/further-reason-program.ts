@@ -70,7 +70,7 @@ const claim = () => claimSends(db, [requestId], { id: uuidv7(), worker, suppress
 const giveUp = async () => {
   await ofChannel(`breaker_open_until = now(), breaker_opened_at = now() - interval '1 hour'`)
   const which = { channelId, longerThanSeconds: 60, reason: 'away', limit: 10 }
-  const failed = await failWaiting(db, which, async () => [])
+  const failed = await failWaiting(db, which)
   await ofChannel('breaker_open_until = null, breaker_opened_at = null')
   return failed.length
 }

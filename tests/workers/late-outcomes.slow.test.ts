@@ -203,7 +203,7 @@ test.each([
         providerMessageId: null,
         late: true,
       } satisfies AttemptRecord
-      const late = { requestId, claimId: send.claimId, record, verdict }
+      const late = { requestId, channelId: by.channelId, claimId: send.claimId, record, verdict }
       const recordOnce = async () => ({
         became: await recordLateOutcome(service.runtime.db, late),
         timeline: await timelineOf(service, requestId),

@@ -42,7 +42,7 @@ export function createClaim(
 ) {
   const { db, log, metrics } = runtime
   const suppressionKey = keyFrom(runtime.settings.API_KEY_PEPPER)
-  const failSuppressed = createFailSuppressed(runtime, suppressionKey)
+  const failSuppressed = createFailSuppressed(runtime)
   const claimWithRetry = retryUntilAvailable(log, (batch: ClaimBatch) => {
     const claim = batch.tries++ === 0 ? claimSends : reclaimSends
     return claim(db, batch.requestIds, batch.claim)

@@ -1,6 +1,5 @@
 import { isRowFault } from '../../db/connection/errors.ts'
-import { type LateOutcome, recordLateOutcome } from '../../db/delivery/late-outcomes.ts'
-import { type OutcomeRow, type RecordedRow, recordOutcomes } from '../../db/delivery/outcomes.ts'
+import type { RecordedRow } from '../../db/delivery/outcomes.ts'
 import { awaitReceipts } from '../../db/receipts/awaited-receipts.ts'
 import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { type AttemptOutcome, decide, decideLate, tidy } from '../../src/core/sends/outcome.ts'
@@ -12,14 +11,10 @@ import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts
 import { providerRules } from '../../src/providers/index.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { channelMoments } from '../../src/sends/channel-moments.ts'
-import {
-  createFallback,
-  type FallbackSettings,
-  noteFailure,
-  noteFallback,
-} from '../../src/sends/fall-back.ts'
+import { createEndSends, type EndSends } from '../../src/sends/end-sends.ts'
+import type { FallbackResult, FallbackSettings, WithFallback } from '../../src/sends/fall-back.ts'
 import { noteEffect } from '../../src/sends/record-receipts.ts'
-import { noteEnd, noteRetry } from '../../src/sends/send-end.ts'
+import { noteEnd, noteFailure, noteFallback, noteRetry } from '../../src/sends/send-end.ts'
 import { type RetrySettings, retryDelays } from '../providers/retry-delays.ts'
 import { createSuppress } from './record-outcome/suppress.ts'
 import type { EnteredSend, RecordedOutcome, TimedOutcome } from './send-states.ts'
@@ -45,15 +40,18 @@ export function createRecordOutcome(
   const { db, clock, log, metrics } = runtime
   const firstOfChannels = channelMoments(log, 'first', (moments) => awaitReceipts(db, moments))
   const retryDelaysOf = retryDelays(runtime)
-  const recordLate = createRecordLate(runtime)
+  const { recordOutcomes, recordLateOutcome } = createEndSends(runtime)
+  const recordLate = createRecordLate(runtime, recordLateOutcome)
   const suppress = createSuppress(runtime)
-  const fallBack = createFallback(runtime)
-  const outcomes = new MicroBatch<OutcomeRow, RecordedRow | undefined>({
+  const outcomes = new MicroBatch<
+    Parameters<typeof recordOutcomes>[0][number],
+    WithFallback<RecordedRow> | undefined
+  >({
     maxItems: maxOutcomesPerFlush,
     isItemsFault: isRowFault,
     flush: retryUntilAvailable(log, async (batch) => {
       metrics.outcomeBatch.observe(batch.length)
-      const recorded = new Map((await recordOutcomes(db, batch, fallBack)).map((row) => [row.requestId, row]))
+      const recorded = new Map((await recordOutcomes(batch)).map((row) => [row.requestId, row]))
       return batch.map(({ requestId }) => recorded.get(requestId))
     }),
   })
@@ -84,16 +82,15 @@ export function createRecordOutcome(
       mayFallBack: send.hasFallback ? { requestId, channelId, provider } : undefined,
     })
     if (!recorded) {
-      const endpointsToWake = await recordLate(send, outcome, record)
-      const nothingElse = { delayMs: undefined, nextInLane: null, fellBackTo: undefined }
-      return { send, outcome: timed, isLate: true, ...nothingElse, endpointsToWake }
+      const late = await recordLate(send, outcome, record)
+      return { send, outcome: timed, isLate: true, delayMs: undefined, nextInLane: null, ...late }
     }
 
     logEvent(log, requestId, 'attempt_finished', record)
     if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason: verdict.reason, channelId })
     const { receipts, nextAttemptAt, nextInLane, fallback } = recorded
     const { status, reason, delayMs } = receipts?.confirm ? sentByReceipt : verdict
-    const fellBackTo = fallback?.result === 'fell_back' ? fallback.toChannelId : undefined
+    const fellBackTo = channelOf(fallback)
     // The wake-ups follow in `createWakeNext`.
     if (status === 'failed') noteFailure(runtime, { requestId, reason, fallback })
     else if (status !== 'queued') noteEnd(runtime, { requestId, status, fields: { reason } })
@@ -113,23 +110,34 @@ function reportsEach({ provider }: EnteredSend): boolean {
   return receipts?.areForEach === true
 }
 
-/** Records outcomes whose claims were given up because this worker counted as dead. Of each, the result is the endpoints to wake. */
-function createRecordLate(runtime: Needs<'db' | 'log' | 'metrics'>) {
-  const { db, log } = runtime
-  const record = retryUntilAvailable(log, (late: LateOutcome) => recordLateOutcome(db, late))
+/** Records outcomes whose claims were given up because this worker counted as dead. */
+function createRecordLate(
+  runtime: Needs<'log' | 'metrics'>,
+  recordLateOutcome: EndSends['recordLateOutcome'],
+) {
+  const { log } = runtime
+  const record = retryUntilAvailable(log, recordLateOutcome)
   return async (
-    { requestId, claimId }: EnteredSend,
+    { requestId, channelId, claimId, provider, hasFallback }: EnteredSend,
     outcome: AttemptOutcome,
     attemptRecord: AttemptRecord,
-  ): Promise<string[]> => {
+  ): Promise<Pick<RecordedOutcome, 'fellBackTo' | 'endpointsToWake'>> => {
     const late: AttemptRecord = { ...attemptRecord, late: true }
     const verdict = decideLate(outcome)
-    const ended = await record({ requestId, claimId, record: late, verdict })
+    const mayFallBack = hasFallback ? { requestId, channelId, provider } : undefined
+    const settled = await record({ requestId, channelId, claimId, record: late, verdict, mayFallBack })
     logEvent(log, requestId, 'attempt_finished', late)
-    if (ended) noteEnd(runtime, { requestId, status: ended.status, fields: { reason: late.reason } })
-    return ended?.endpointsToWake ?? []
+    const { status, isEnded, fallback, endpointsToWake } = settled ?? {}
+    const end = { requestId, reason: late.reason, fallback }
+    if (isEnded && status === 'failed') noteFailure(runtime, end)
+    else if (fallback) noteFallback(runtime, fallback)
+    if (isEnded && status === 'sent') noteEnd(runtime, { requestId, status, fields: {} })
+    return { fellBackTo: channelOf(fallback), endpointsToWake: endpointsToWake ?? [] }
   }
 }
+
+const channelOf = (fallback: FallbackResult | undefined) =>
+  fallback?.result === 'fell_back' ? fallback.toChannelId : undefined
 
 function observeTime(
   { acceptToSent }: Metrics,

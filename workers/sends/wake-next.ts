@@ -28,10 +28,12 @@ export function createWakeNext(
     const { send, outcome, isLate, delayMs, nextInLane, fellBackTo, endpointsToWake } = recorded
     const { requestId, channelId, isLimited } = send
     wakeEndpoints(endpointsToWake)
-    if (isLate) return await lanes.wakeHeadOf(requestId)
-    await updateBreaker(send, outcome)
-    if (isLimited) await permits.grant(channelId)
+    if (!isLate) {
+      await updateBreaker(send, outcome)
+      if (isLimited) await permits.grant(channelId)
+    }
     if (fellBackTo !== undefined) await permits.grant(fellBackTo)
+    if (isLate) return await lanes.wakeHeadOf(requestId)
     if (nextInLane) await lanes.wake(nextInLane)
     // A send that was accepted at this very moment is in neither result: its accept and this outcome didn't see each other.
     else if (delayMs === undefined) void lanes.wakeHeadOf(requestId)

@@ -4,28 +4,27 @@ import type { Database } from '../../db/connection/client.ts'
 import { foldCounts } from '../../db/counters/fold.ts'
 import { expireSends } from '../../db/delivery/expiry.ts'
 import type { FailedSend } from '../../db/delivery/fail-queued.ts'
-import type { FallBack } from '../../db/delivery/fall-back.ts'
 import { findDeadWorkers, forgetDeadWorkers, type Sweeper } from '../../db/delivery/leases.ts'
-import { findLostClaims, giveUpClaims, type LostClaim } from '../../db/delivery/lost-claims.ts'
-import { runSuppressionChecks } from '../../db/suppression/checks.ts'
+import { findLostClaims, type LostClaim } from '../../db/delivery/lost-claims.ts'
 import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { minuteMs } from '../../src/core/durations.ts'
 import { decideLoss } from '../../src/core/sends/outcome.ts'
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
-import { suppressionKey as keyFrom } from '../../src/core/suppression/suppression.ts'
 import { logEvent } from '../../src/platform/log/logger.ts'
 import { createWakeEndpoints, type EndpointWaker } from '../../src/queue/wake-endpoints.ts'
 import { createTolerantWake, createWakeLanes } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
+import { createEndSends, type EndSends } from '../../src/sends/end-sends.ts'
+import type { FallbackSettings, WithFallback } from '../../src/sends/fall-back.ts'
+import { noteEffect } from '../../src/sends/record-receipts.ts'
 import {
-  createFallback,
-  type FallbackSettings,
+  createFollowEnd,
   noteFailure,
   noteFallback,
+  noteRetry,
+  type SendEnd,
   wakeUpsOf,
-} from '../../src/sends/fall-back.ts'
-import { noteEffect } from '../../src/sends/record-receipts.ts'
-import { createFollowEnd, noteRetry, type SendEnd } from '../../src/sends/send-end.ts'
+} from '../../src/sends/send-end.ts'
 import { type RetrySettings, retryDelays } from '../providers/retry-delays.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Heartbeat } from './heartbeat.ts'
@@ -66,7 +65,7 @@ export function startSweeps(
   const { wakeHeadOf } = createWakeLanes(runtime)
   const wakeEndpoints = createWakeEndpoints(runtime)
   const followEnd = createFollowEnd(runtime, wakeEndpoints, wakeHeadOf)
-  const fallBack = createFallback(runtime)
+  const { giveUpClaims, runSuppressionChecks } = createEndSends(runtime)
   const wake = createTolerantWake(runtime, 'fallback_not_woken')
   const loss = {
     db,
@@ -75,10 +74,9 @@ export function startSweeps(
     retryDelaysOf: retryDelays(runtime),
     followEnd,
     wakeHeadOf,
-    fallBack,
+    giveUpClaims,
     wake,
   }
-  const suppressionKey = keyFrom(settings.API_KEY_PEPPER)
   let looksForOrphansAt = 0
   const noteFailed = createNoteFailure(loss)
   const failingSweep = (failSome: (db: Database, limit: number) => Promise<FailedSend[]>) =>
@@ -104,7 +102,7 @@ export function startSweeps(
     failingSweep(expireSends),
     failingSweep(failSendsOfDeletedChannels),
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
-      const { failed, isMore } = await runSuppressionChecks(db, suppressionKey, fallBack)
+      const { failed, isMore } = await runSuppressionChecks()
       noteFailed(failed)
       return isMore ? 0 : sweepEveryMs
     }),
@@ -129,7 +127,7 @@ export function startSweeps(
 }
 
 function createNoteFailure(parts: Pick<LossParts, 'log' | 'metrics' | 'followEnd' | 'wake'>) {
-  return (failed: readonly FailedSend[]): void => {
+  return (failed: readonly WithFallback<FailedSend>[]): void => {
     for (const send of failed) noteFailure(parts, send, parts.followEnd)
     void parts.wake(wakeUpsOf(failed))
   }
@@ -139,7 +137,7 @@ type LossParts = Needs<'db' | 'log' | 'metrics'> & {
   retryDelaysOf: (claim: LostClaim) => readonly number[]
   followEnd: (end: SendEnd) => void
   wakeHeadOf: (requestId: string) => Promise<void>
-  fallBack: FallBack
+  giveUpClaims: EndSends['giveUpClaims']
   wake: (wakeUps: readonly WakeUp[]) => Promise<void>
 }
 
@@ -165,7 +163,7 @@ async function giveUpLostClaims(parts: LossParts, sweeper: Sweeper): Promise<voi
 }
 
 async function giveUpPage(parts: LossParts, sweeper: Sweeper, claims: readonly LostClaim[]): Promise<void> {
-  const { db, log, metrics, retryDelaysOf, followEnd, wakeHeadOf, fallBack, wake } = parts
+  const { log, metrics, retryDelaysOf, followEnd, wakeHeadOf, giveUpClaims, wake } = parts
   const verdicts = claims.map((claim) => {
     const { requestId, claimId, attempt, onUncertain, mayHaveCalled, provider, channelId } = claim
     const verdict = decideLoss(claim, {
@@ -185,7 +183,7 @@ async function giveUpPage(parts: LossParts, sweeper: Sweeper, claims: readonly L
       mayFallBack,
     }
   })
-  const rows = await giveUpClaims(db, sweeper, verdicts, fallBack)
+  const rows = await giveUpClaims(sweeper, verdicts)
   const givenUp = new Map(rows.map((row) => [row.requestId, row]))
   const ours = verdicts.filter(({ requestId }) => givenUp.has(requestId))
   for (const { requestId, attempt, mayHaveCalled, reason, provider, ...verdict } of ours) {

@@ -110,7 +110,12 @@ export function causeOfEnd({ status, delivery, reason, events }: Timeline): Fall
       ? 'undelivered'
       : undefined
   if (status !== 'failed') return undefined
-  const ending = events.findLast((event) => event.event !== 'failed' && !isOfReceipt(event))
+  // The outcome of an earlier attempt may have come after the end.
+  const untilEnd = events.slice(
+    0,
+    events.findLastIndex(({ event }) => event === 'failed'),
+  )
+  const ending = untilEnd.findLast((event) => !isOfReceipt(event))
   if (ending?.event === 'attempt_finished') {
     const { fault } = ending
     return fault !== undefined && fault !== 'message' ? 'failed' : undefined
@@ -142,8 +147,7 @@ function reasonToStay(
     return { result: 'looped', why: `it was sent by ${maxChannelsOfChain} channels before` }
   // The receipt clears one attempt. From any other the contact may have the message.
   const cleared = cause === 'undelivered' ? 1 : 0
-  if (attemptsInDoubt(events).size > cleared)
-    return { result: 'in_doubt', why: 'an earlier attempt may have got through' }
+  if (attemptsInDoubt(events).size > cleared) return { result: 'in_doubt', why: inDoubt }
   if (isOver(within)) return { result: 'too_late', why: `more than ${within} s have passed since its accept` }
   if (isOver(expireAfterSeconds) || (expiresAt && expiresAt <= now))
     return { result: 'expired', why: 'it has expired' }
@@ -175,9 +179,22 @@ function carry(
 /** Joins the reason of a send with why its fallback was not used. */
 const notSentBy = '; not sent by its fallback '
 
-/** Whether its reason says already why the fallback was not used: its outcome is recorded again after a lost answer. */
-export const hasUnusedFallback = ({ reason }: Pick<Timeline, 'reason'>): boolean =>
-  reason?.includes(notSentBy) ?? false
+const inDoubt = 'an earlier attempt may have got through'
+
+/**
+ * What a stored reason says of a fallback that was not used: the send's own reason, and whether an earlier attempt was in doubt, which a
+ * late refusal may clear. Undefined if it says nothing.
+ */
+export function unusedFallback({
+  reason,
+}: Pick<Timeline, 'reason'>): { ownReason: string; isInDoubt: boolean } | undefined {
+  if (!reason?.includes(notSentBy)) return undefined
+  const [whole, suffix] = reason.endsWith(lastAttempt)
+    ? [reason.slice(0, -lastAttempt.length).trimEnd(), ` ${lastAttempt}`]
+    : [reason, '']
+  const own = whole.slice(0, whole.indexOf(notSentBy))
+  return { ownReason: `${own}${suffix}`, isInDoubt: whole.endsWith(`: ${inDoubt}`) }
+}
 
 /** The reason of a send, with why its fallback was not used. `(the last attempt)` stays at its end. */
 export function reasonWithUnusedFallback(

@@ -1,8 +1,9 @@
 import type { Refusal } from '../../../db/delivery/refusals.ts'
-import { failSuppressed, type Suppressed } from '../../../db/suppression/fail-suppressed.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { createFallback, type FallbackSettings, noteFailure } from '../../../src/sends/fall-back.ts'
+import { createEndSends } from '../../../src/sends/end-sends.ts'
+import type { FallbackSettings } from '../../../src/sends/fall-back.ts'
+import { noteFailure } from '../../../src/sends/send-end.ts'
 
 /**
  * Fails those of the refused sends whose contact is suppressed. The reconciler wakes the endpoints.
@@ -11,12 +12,8 @@ import { createFallback, type FallbackSettings, noteFailure } from '../../../src
  */
 export function createFailSuppressed(
   runtime: Needs<'db' | 'log' | 'metrics', FallbackSettings>,
-  suppressionKey: Buffer,
 ): (refusals: Refusal[]) => Promise<Refusal[]> {
-  const fallBack = createFallback(runtime)
-  const fail = retryUntilAvailable(runtime.log, (sends: readonly Suppressed[]) =>
-    failSuppressed(runtime.db, sends, suppressionKey, fallBack),
-  )
+  const fail = retryUntilAvailable(runtime.log, createEndSends(runtime).failSuppressed)
   return async (refusals) => {
     const suppressed = refusals.filter(({ isSuppressed }) => isSuppressed)
     if (suppressed.length === 0) return refusals

@@ -1,16 +1,13 @@
-import { allowNextProbe, closeBreaker, failWaiting, openBreaker } from '../../../db/delivery/breakers.ts'
+import { allowNextProbe, closeBreaker, openBreaker } from '../../../db/delivery/breakers.ts'
 import { leastWaitSeconds } from '../../../src/core/sends/delivery-times.ts'
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import { createTolerantWake } from '../../../src/queue/wake-sends.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import {
-  createFallback,
-  type FallbackSettings,
-  noteFailure,
-  wakeUpsOf,
-} from '../../../src/sends/fall-back.ts'
+import { createEndSends } from '../../../src/sends/end-sends.ts'
+import type { FallbackSettings } from '../../../src/sends/fall-back.ts'
+import { noteFailure, wakeUpsOf } from '../../../src/sends/send-end.ts'
 import { FailureStreaks } from '../../http/failure-streaks.ts'
 import { type RetrySettings, retryDelays } from '../../providers/retry-delays.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
@@ -31,15 +28,12 @@ export function channelBreakers(
 ) {
   const { db, log, metrics } = runtime
   const retryDelaysOf = retryDelays(runtime)
-  const fallBack = createFallback(runtime)
   const wake = createTolerantWake(runtime, 'fallback_not_woken')
   const streaks = new FailureStreaks(times)
   const open = retryUntilAvailable(log, (which: { channelId: string; isAgain: boolean }) =>
     openBreaker(db, which),
   )
-  const fail = retryUntilAvailable(log, (which: Parameters<typeof failWaiting>[1]) =>
-    failWaiting(db, which, fallBack),
-  )
+  const fail = retryUntilAvailable(log, createEndSends(runtime).failWaiting)
   const allowProbe = retryUntilAvailable(log, (channelId: string) => allowNextProbe(db, channelId))
   const close = retryUntilAvailable(log, (channelId: string) => closeBreaker(db, channelId))
 
