@@ -37,7 +37,8 @@ interface ServeSteps extends Pick<KeyLimiter, 'limitReads'> {
  */
 export function createServe({ authenticate, bodies, limitReads, allowedPrivateNetworks }: ServeSteps): Serve {
   return (route, work) => {
-    const { permissions, limit, query, body, answer } = route
+    const { permissions, limit, query, body } = route
+    const { status } = route.answer
     const readQuery = query?.readQuery
     const schema = body && schemaOf(body, allowedPrivateNetworks)
     const whenAbsent = body?.isOptional && {}
@@ -52,9 +53,8 @@ export function createServe({ authenticate, bodies, limitReads, allowedPrivateNe
         }
         const answered: unknown = await work(c, given as Given<typeof route>)
         if (answered instanceof Response) return answered
-        if (answered === undefined)
-          return new Response(null, { status: answer.status ?? 200, headers: c.var.headers })
-        return answerJson(c, answered, answer.status === 204 ? 200 : answer.status)
+        if (status === 204) return new Response(null, { status, headers: c.var.headers })
+        return answerJson(c, answered, status)
       },
     ]
   }

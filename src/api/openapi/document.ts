@@ -10,7 +10,7 @@ import { allNamed, type JsonSchema } from './json-schema.ts'
 import { type Operation, operationOf } from './operation.ts'
 import { withSendParts } from './request-body.ts'
 import { headers } from './responses.ts'
-import { eventSchemas } from './timeline.ts'
+import { timelineEventSchema } from './timeline.ts'
 import { webhooks } from './webhooks.ts'
 
 const inCode = permissions.map((permission) => `\`${permission}\``)
@@ -124,5 +124,6 @@ named(
 )
 
 function schemas(): Record<string, JsonSchema> {
-  return { ...withSendParts(allNamed()), ...eventSchemas() }
+  const TimelineEvent = timelineEventSchema()
+  return { ...withSendParts(allNamed()), TimelineEvent }
 }

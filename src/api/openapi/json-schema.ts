@@ -38,6 +38,9 @@ export function allNamed(): Record<string, JsonSchema> {
 
 /** The JSON Schema of a zod schema's input. One with a name is a reference, also within it. */
 export function inputSchema(schema: z.ZodType): JsonSchema {
+  const name = namedSchemas.get(schema)?.id
+  // Before it is converted as a whole, for each of its uses.
+  if (name !== undefined) return ref(name)
   const { $schema, ...form } = z.toJSONSchema(schema, { ...options, override: referToNamed }) as JsonSchema
   return simplified(form)
 }

@@ -1,6 +1,9 @@
+import { z } from 'zod'
+import { idempotencyKeptHours } from '../../../db/admission/idempotency-keys.ts'
+import { idempotencyKeyPattern, maxKeyLength } from '../../core/requests/idempotency-key.ts'
 import type { QueryParameter } from '../../core/requests/query.ts'
 import { type DocumentSettings, type PathParameter, type Route, schemaOf } from '../routes/route.ts'
-import { formOf, inputSchema } from './json-schema.ts'
+import { formOf, inputSchema, mapValues } from './json-schema.ts'
 import { refusalsOf } from './refusals.ts'
 import { type AnswerDescription, answersOf, refusedAnswers } from './responses.ts'
 
@@ -20,7 +23,7 @@ export function operationOf(operationId: string, route: Route, settings: Documen
   const { tag, summary, description, permissions = [], params = {}, query, isIdempotent, isTraced } = route
   const parameters = [
     ...Object.entries(params).map(inPath),
-    ...Object.entries(query?.parameters ?? {}).map(inQuery),
+    ...(query ? inQuery(query.parameters) : []),
     ...(isIdempotent ? [idempotencyKey] : []),
     ...(isTraced ? [traceparent] : []),
   ]
@@ -46,12 +49,15 @@ const inPath = ([name, { what, example }]: [string, PathParameter]) => ({
   ...(example !== undefined && { example }),
 })
 
-const inQuery = ([name, { what, schema }]: [string, QueryParameter]) => ({
-  name,
-  in: 'query',
-  description: what,
-  schema: inputSchema(schema),
-})
+function inQuery(parameters: Record<string, QueryParameter>) {
+  const { properties = {} } = inputSchema(z.object(mapValues(parameters, ({ schema }) => schema)))
+  return Object.entries(parameters).map(([name, { what }]) => ({
+    name,
+    in: 'query',
+    description: what,
+    schema: properties[name],
+  }))
+}
 
 /** A DELETE refuses a body with content; HTTP gives it no meaning, so the document has none. */
 function bodyOf({ method, body }: Route): object | undefined {
@@ -70,9 +76,8 @@ function bodyOf({ method, body }: Route): object | undefined {
 const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
-  description:
-    'Makes the request safe to repeat: a repeat within 24 hours, with the same key and the same message, gets the same answer and sends nothing. 1 to 255 characters, bare or in double quotes.',
-  schema: { type: 'string', pattern: String.raw`^(?:[^"].{0,254}|"(?:[^"\\]|\\["\\]){1,255}")$` },
+  description: `Makes the request safe to repeat: a repeat within ${idempotencyKeptHours} hours, with the same key and the same message, gets the same answer and sends nothing. 1 to ${maxKeyLength} characters, bare or in double quotes.`,
+  schema: { type: 'string', pattern: idempotencyKeyPattern },
 }
 
 const traceparent = {

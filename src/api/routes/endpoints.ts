@@ -1,3 +1,4 @@
+import { maxLookedAt } from '../../../db/callbacks/callback-pages.ts'
 import { accountLists } from '../../core/accounts/account-lists.ts'
 import { maxEndpointsOfAccount, testType } from '../../core/callbacks/callback.ts'
 import {
@@ -216,7 +217,7 @@ export const endpointRoutes = {
     method: 'get',
     path: '/v1/endpoints/:endpointId/callbacks',
     summary: 'List the callbacks of an endpoint, newest first',
-    description: `The callbacks of the endpoint, made and waiting, with its answers. A page looks at no more than 30,000 callbacks, so with \`state\` it may be short: go on until \`next\` is null. ${countsAsSend}`,
+    description: `The callbacks of the endpoint, made and waiting, with its answers. A page looks at no more than ${maxLookedAt.toLocaleString('en-US')} callbacks, so with \`state\` it may be short: go on until \`next\` is null. ${countsAsSend}`,
     query: accountLists.callbacks,
     answer: {
       what: 'A page of callbacks.',

@@ -1,4 +1,4 @@
-import type { Timeline } from '../../core/sends/timeline.ts'
+import { type Timeline, timelineFields } from '../../core/sends/timeline.ts'
 
 /** Ids in the right form, which belong to nothing. */
 export const exampleIds = {
@@ -89,25 +89,24 @@ export const exampleReceipt = {
   reason: 'The number is no longer in use.',
 }
 
+/** Null, but for the fields that an example shows. */
+const noFields = Object.fromEntries(Object.keys(timelineFields).map((name) => [name, null])) as {
+  [Name in keyof Timeline]: null extends Timeline[Name] ? null : never
+}
+
 export const exampleTimeline = {
+  ...noFields,
   requestId: exampleIds.requestId,
   status: 'sent',
   channelId: exampleIds.channelId,
   contact: { type: 'phone', value: '+15550100104' },
   messageType: 'text',
-  flowId: null,
   conversationId: exampleIds.conversationId,
   acceptedAt: '2026-11-21T11:43:07.640Z',
   finishedAt: '2026-11-21T11:43:09.716Z',
   attempts: 2,
   providerMessageId: exampleIds.providerMessageId,
-  delivery: null,
-  deliveryAt: null,
-  sendAt: null,
   reference: 'order-4711',
-  reason: null,
-  providerCode: null,
-  sentThrough: null,
   events: [
     { at: '2026-11-21T11:43:07.640Z', event: 'accepted' },
     { at: '2026-11-21T11:43:07.654Z', event: 'conversation_closed', conversationId: null },

@@ -3,6 +3,9 @@ import type { SendRequest } from '../sends/send-request.ts'
 
 export const maxKeyLength = 255
 
+/** `parseIdempotencyKey` as a pattern, for clients that check before sending. */
+export const idempotencyKeyPattern = String.raw`^(?:[^"].{0,${maxKeyLength - 1}}|"(?:[^"\\]|\\["\\]){1,${maxKeyLength}}")$`
+
 /**
  * The key of an Idempotency-Key header, bare or as a quoted string; both forms are the same key. Undefined unless it has 1 to
  * 255 characters.

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import type { JsonSchema } from '../../../src/api/openapi/json-schema.ts'
+import { inputSchema, type JsonSchema } from '../../../src/api/openapi/json-schema.ts'
 import { exampleBodies, exampleReceipt } from '../../../src/api/routes/examples.ts'
 import { messageTypes } from '../../../src/core/messages/message.ts'
 import { parseIdempotencyKey } from '../../../src/core/requests/idempotency-key.ts'
@@ -304,6 +304,15 @@ const values: Record<string, unknown[]> = {
   'message.closeConversation': [true, false],
 }
 
+/** Of each field of a body, also of one that is in no example. */
+function pathsOf({ properties = {}, items }: JsonSchema, parent = ''): string[] {
+  const inside = Object.entries(properties).flatMap(([name, field]) => {
+    const path = parent === '' ? name : `${parent}.${name}`
+    return [path, ...pathsOf(field, path)]
+  })
+  return items ? pathsOf(items, `${parent}.0`) : inside
+}
+
 function withValue(whole: unknown, path: string[], value: unknown): unknown {
   const [name, ...rest] = path
   if (name === undefined) return value
@@ -335,7 +344,7 @@ describe.each([
 ] as const)('%s', (schema, endpoint) => {
   const inBody = endpoint === 'channelInBody' ? { channelId: 'x' } : {}
 
-  test.each(Object.keys(values))(
+  test.each([...new Set([...Object.keys(values), ...pathsOf(inputSchema(schemas[endpoint]))])])(
     '%j: the document accepts what the service accepts, and refuses what it refuses',
     (path) => {
       const seen = new Set<string>()
