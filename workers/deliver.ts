@@ -1,5 +1,5 @@
 import type { Runtime } from '../src/runtime.ts'
-import type { Providers } from './providers/index.ts'
+import type { Senders } from './providers/index.ts'
 import { InFlight } from './queue/in-flight.ts'
 import type { NextWakeUp } from './queue/queue-worker.ts'
 import { type Slot, unlimitedSlot } from './queue/slots.ts'
@@ -16,7 +16,7 @@ import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 /** The parts of a worker that a delivery uses. */
 export interface DeliveryParts {
-  providers: Providers
+  providers: Senders
   heartbeat: Pick<Heartbeat, 'worker' | 'holdsLease'>
   permits: Pick<Permits, 'request' | 'grant'>
   inFlight?: InFlight

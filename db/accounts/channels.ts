@@ -4,7 +4,7 @@ import type { FallbackCause } from '../../src/core/sends/fallback.ts'
 import type { Ordering } from '../../src/core/sends/lane.ts'
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
 import type { AutoCause } from '../../src/core/suppression/suppression.ts'
-import { type ProviderName, providerNames, providerRules } from '../../src/providers/index.ts'
+import { type ProviderName, providerNames, providers } from '../../src/providers/index.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { channels } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -29,7 +29,7 @@ export interface ChannelOwner {
 }
 
 const withOwnLimits = providerNames
-  .filter((name) => 'limitsOf' in providerRules[name])
+  .filter((name) => 'limitsOf' in providers[name])
   .map((name) => `'${name}'`)
   .join(', ')
 

@@ -1,7 +1,7 @@
 import { contactTypes, isContactType } from '../../src/core/contacts/contact.ts'
 import type { ListCursor } from '../../src/core/requests/list-query.ts'
 import { type PastedKindName, type Recognised, recognise } from '../../src/core/search/recognise.ts'
-import { type CodeMeaning, meaningsOf } from '../../src/providers/look-up-code.ts'
+import { type CodeMeaning, isKnownCode, meaningsOf } from '../../src/providers/look-up-code.ts'
 import type { Database } from '../connection/client.ts'
 import { listSends } from '../sends/list.ts'
 import {
@@ -62,7 +62,7 @@ const isSure: ReadonlySet<PastedKindName> = new Set([
  * @param after looks for a provider's message id alone, in sends before this one.
  */
 export async function lookUp(db: Database, pasted: string, after?: ListCursor): Promise<LookedUp> {
-  const recognised = recognise(pasted)
+  const recognised = recognise(pasted, isKnownCode)
   const codes = recognised.code.flatMap(meaningsOf)
   const found: LookedUp = {
     looked: [],

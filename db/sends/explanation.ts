@@ -1,6 +1,7 @@
 import { maxCountedAhead, type SendFacts } from '../../src/core/explanation/explain.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/sends/timeline.ts'
 import type { ProviderName } from '../../src/providers/index.ts'
+import { meaningOfAnswer } from '../../src/providers/meaning-of-answer.ts'
 import type { Database } from '../connection/client.ts'
 import { isUnfinished } from '../delivery/lane-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -118,6 +119,7 @@ function factsOf(row: FactsRow): SendFacts {
     wait: waitFor(row.waitsFor, row.waitsUntil),
     waitedFor: behind === null ? null : { requestId: behind, finishedAt: behindUntil },
     channels: row.channels,
+    meaningOf: meaningOfAnswer,
     channel: {
       channelId,
       provider,

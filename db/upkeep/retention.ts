@@ -1,6 +1,5 @@
-import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { mediaLinkMs } from '../../src/core/messages/media-link.ts'
-import { providerNames, providerRules } from '../../src/providers/index.ts'
+import { providerNames, providers } from '../../src/providers/index.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { refusedKeptHours } from '../audit/refused.ts'
 import type { Database } from '../connection/client.ts'
@@ -60,7 +59,7 @@ const trimMediaStatement = trimPage(
 )
 
 /** Providers that fetch media after accepting the message. Their media is kept while its links are valid. */
-const fetchingProviders = providerNames.filter((name) => (providerRules[name] as ProviderRules).fetchesMedia)
+const fetchingProviders = providerNames.filter((name) => providers[name].fetchesMedia)
 
 const trimConversationsStatement = trimPage(
   'conversations',

@@ -18,7 +18,6 @@ import type { AuditDetail, AuditRow } from '../core/accounts/audit.ts'
 import { weakConfigIssue } from '../core/accounts/weak-secret.ts'
 import { addressIssue } from '../core/channels/config-address.ts'
 import { plainWarning } from '../core/channels/plain-channel.ts'
-import type { ProviderRules } from '../core/channels/provider.ts'
 import { sealConfig } from '../core/channels/sealed-config.ts'
 import { type ShownConfig, shownConfig } from '../core/channels/shown-config.ts'
 import { expectsReceipts } from '../core/receipts/receipt.ts'
@@ -26,7 +25,7 @@ import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
 import { nothingThere } from '../core/sends/left-out.ts'
 import { heldByOperator } from '../core/sends/own-reasons.ts'
-import { type ProviderName, providerNames, providerRules } from '../providers/index.ts'
+import { type ProviderName, providerNames, providers } from '../providers/index.ts'
 import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
 import { existingAccount, operatorsWords } from './arguments.ts'
 import {
@@ -100,7 +99,7 @@ function createCommand(channel: Command, answer: Answerer): void {
         const accountId = await existingAccount(db, options.account)
         const id = uuidv7()
         const sealed = seal(provider, options.config, id, context)
-        const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
+        const onUncertain = options.onUncertain ?? providers[provider].onUncertain
         const { name, ordering = 'contact' } = options
         const fields = { ...fieldsOf(options), name, ...sealed, onUncertain, ordering }
         const channel = { id, accountId, provider, ...fields }
@@ -311,7 +310,7 @@ function seal(
   { setting, isProduction }: Pick<CliContext, 'setting' | 'isProduction'>,
 ): { sealedConfig: string; shownConfig: ShownConfig; expectsReceipts: boolean } {
   const key = setting('CREDENTIALS_KEY')
-  const rules: ProviderRules = providerRules[provider]
+  const rules = providers[provider]
   const parsed = rules.config.safeParse(config, { error: describeIssue })
   if (!parsed.success) {
     throw new CliError('usage', `Fix --config for ${provider}: ${describeIssues(parsed.error.issues)}`)

@@ -6,7 +6,6 @@ import { auditedInPages } from '../../db/audit/record.ts'
 import type { Database } from '../../db/connection/client.ts'
 import { findReceivingChannels, type ReceivingChannel } from '../../db/receipts/receipts.ts'
 import { findUnreported, type UnreportedSend } from '../../db/receipts/unreported.ts'
-import type { ProviderRules } from '../core/channels/provider.ts'
 import { openConfig } from '../core/channels/sealed-config.ts'
 import type { Receipt, ReceiptRules } from '../core/receipts/receipt.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
@@ -14,7 +13,7 @@ import { nothingThere, whatWasLeftOut } from '../core/sends/left-out.ts'
 import { addressNotAllowed, createGuardedConnector } from '../platform/http/guarded-connector.ts'
 import { createLogger } from '../platform/log/logger.ts'
 import { credentialsKeys } from '../platform/settings/settings.ts'
-import { providerRules } from '../providers/index.ts'
+import { providers } from '../providers/index.ts'
 import { createEndSends, type EndSends } from '../sends/end-sends.ts'
 import { rowOf } from '../sends/record-receipts.ts'
 import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
@@ -138,7 +137,7 @@ async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker>
   const [channel] = canBeRecordId(id) ? await findReceivingChannels(db, [id]) : []
   if (!channel)
     throw new CliError('not_found', `No channel ${id}; see them with: outbound channel list --account ID`)
-  const rules: ProviderRules = providerRules[channel.provider]
+  const rules = providers[channel.provider]
   const fetching: ReceiptRules['fetching'] = rules.receipts?.fetching
   if (!fetching)
     throw new CliError('refused', `${channel.provider} can't be asked for receipts; it sends them by itself`)

@@ -5,7 +5,7 @@ import { audited } from '../../db/audit/record.ts'
 import type { Database } from '../../db/connection/client.ts'
 import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
-import { type ProviderName, providerRules } from '../providers/index.ts'
+import { type ProviderName, providers } from '../providers/index.ts'
 import { type Answerer, CliError } from './answer.ts'
 import { templateName } from './arguments.ts'
 import { givenJson } from './given-json.ts'
@@ -32,7 +32,7 @@ export function templateCommands(program: Command, answer: Answerer): void {
       answer(command, async ({ db, actor }) => {
         const { channel: channelId, name } = options
         const provider = await providerOf(db, channelId)
-        const parsed = providerRules[provider].template.definition.safeParse(options.definition, {
+        const parsed = providers[provider].template.definition.safeParse(options.definition, {
           error: describeIssue,
         })
         if (!parsed.success) {

@@ -1,14 +1,13 @@
-import type { ProviderRules } from '../core/channels/provider.ts'
-import { resend } from './resend/config.ts'
+import type { Provider } from './define-provider.ts'
+import { resend } from './resend/index.ts'
 import { sandbox } from './sandbox/index.ts'
-import { smtp } from './smtp/config.ts'
-import { twilio } from './twilio/config.ts'
-import { vonage } from './vonage/config.ts'
-import { webhook } from './webhook/config.ts'
-import { whatsappCloud } from './whatsapp-cloud/config.ts'
+import { smtp } from './smtp/index.ts'
+import { twilio } from './twilio/index.ts'
+import { vonage } from './vonage/index.ts'
+import { webhook } from './webhook/index.ts'
+import { whatsappCloud } from './whatsapp-cloud/index.ts'
 
-/** Every provider by the name that channels use. */
-export const providerRules = {
+const registered = {
   resend,
   sandbox,
   smtp,
@@ -16,7 +15,10 @@ export const providerRules = {
   vonage,
   webhook,
   'whatsapp-cloud': whatsappCloud,
-} as const satisfies Record<string, ProviderRules>
+} satisfies Record<string, Provider>
 
-export type ProviderName = keyof typeof providerRules
-export const providerNames = Object.keys(providerRules) as ProviderName[]
+export type ProviderName = keyof typeof registered
+
+/** Every provider by the name that channels use, which is the name of its folder. */
+export const providers: Readonly<Record<ProviderName, Provider>> = registered
+export const providerNames = Object.keys(providers) as ProviderName[]

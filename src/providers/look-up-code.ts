@@ -1,11 +1,11 @@
 import { anyOf } from '../core/any-of.ts'
-import type { ProviderRules } from '../core/channels/provider.ts'
+import type { CodeDecision, ProviderRules } from '../core/channels/provider.ts'
 import { contactKinds, contactTypes } from '../core/contacts/contact.ts'
 import { replayWhen } from '../core/explanation/fault.ts'
 import { capitalised, sentence } from '../core/explanation/phrases.ts'
 import type { Failure } from '../core/sends/outcome.ts'
 import { type SuppressingSign, scopeOf } from '../core/suppression/suppression.ts'
-import { type ProviderName, providerNames, providerRules } from './index.ts'
+import { type ProviderName, providerNames, providers } from './index.ts'
 
 /** What a provider's code means, and what to do about it: sentences. */
 export interface CodeMeaning {
@@ -15,33 +15,18 @@ export interface CodeMeaning {
   advice: string
 }
 
-/** Enough for a code to be one without a name before it. Shorter numbers mean anything. */
-const bareNumber = /(?<![\d.,+\p{L}_-])\d{5,7}(?![\d\p{L}_])/gu
-const enhanced = /(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d]|\.\d)/g
-const named =
-  /(?:code|error|err|reason|status|reply|#)[\s"'\\:=(#]{0,6}(\d{1,7}|[a-z]{2,30}(?:[_-][a-z]{1,30}){0,4})(?![\d\p{L}_])/giu
-const word = /(?<![\p{L}\p{N}_-])[a-z]{2,30}(?:[_-][a-z]{1,30}){1,4}(?![\p{L}\p{N}_-])/gu
-
-/** The codes of providers in a text: those of which the meaning is known. */
-export function codesIn(text: string): string[] {
-  const found = [enhanced, bareNumber, word].flatMap((pattern) =>
-    [...text.matchAll(pattern)].map(([one]) => one),
-  )
-  const afterName = [...text.matchAll(named)].map(([, one = '']) => one)
-  const whole = /^[\w.-]{1,64}$/.test(text) ? [text] : []
-  return [...new Set([...whole, ...afterName, ...found])].filter((code) => meaningsOf(code).length > 0)
-}
-
 /** What a code means at each provider that has it. */
 export function meaningsOf(code: string): CodeMeaning[] {
   return providerNames.flatMap((provider) => {
-    const rules: ProviderRules = providerRules[provider]
+    const rules = providers[provider]
     const meaning: unknown = rules.meaningOf({ providerCode: code })
     // A table has what every object has, such as `constructor`.
     if (typeof meaning !== 'string') return []
     return [{ code, provider, meaning: sentence(meaning), advice: adviceOn(rules, code) }]
   })
 }
+
+export const isKnownCode = (code: string): boolean => meaningsOf(code).length > 0
 
 const kindsSuppressedFor = (scope: 'channel' | 'account') =>
   anyOf(
@@ -74,7 +59,7 @@ const refusedBecauseOf: Record<Extract<Failure, { outcome: 'rejected' }>['fault'
     "It concerns the account's own set-up, such as a template. Fix it at the provider, then send a new message.",
 }
 
-function forFailure(failure: Failure | undefined): string {
+function forFailure(failure: CodeDecision | undefined): string {
   if (!failure) return 'Fix the cause, then send a new message.'
   const { outcome, fault } = failure
   switch (outcome) {
@@ -84,6 +69,8 @@ function forFailure(failure: Failure | undefined): string {
       return `It is tried again by itself. Replay what has failed when ${replayWhen[fault]}.`
     case 'rejected':
       return refusedBecauseOf[fault]
+    case 'uncertain':
+      return 'An earlier attempt may have got through. Look for the message at the provider before it is replayed.'
     default:
       return outcome satisfies never
   }

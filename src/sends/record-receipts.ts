@@ -2,14 +2,13 @@ import { isRowFault } from '../../db/connection/errors.ts'
 import { noteReceipts } from '../../db/receipts/awaited-receipts.ts'
 import type { ReceiptEffect } from '../../db/receipts/receipt-rule.ts'
 import { isNew, type ReceiptResult, type RecordedReceipt } from '../../db/receipts/receipts.ts'
-import type { ProviderRules } from '../core/channels/provider.ts'
 import { type Receipt, tidyReceipt } from '../core/receipts/receipt.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
 import { causeOfSign, suppressingSignOf } from '../core/suppression/suppression.ts'
 import { logEvent } from '../platform/log/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
-import { type ProviderName, providerRules } from '../providers/index.ts'
+import { type ProviderName, providers } from '../providers/index.ts'
 import { createWakeEndpoints } from '../queue/wake-endpoints.ts'
 import { createTolerantWake } from '../queue/wake-sends.ts'
 import type { Needs } from '../runtime.ts'
@@ -93,7 +92,7 @@ export function rowOf(
   provider: ProviderName,
 ): FallingReceipt {
   const { requestId, kind, sender: _, suppresses: given, ...fields } = tidyReceipt(receipt)
-  const { suppressingCodes }: ProviderRules = providerRules[provider]
+  const { suppressingCodes } = providers[provider]
   const { providerCode } = fields
   const ofFailure = () => suppressingSignOf({ providerCode, suppresses: given }, suppressingCodes)
   const suppresses = kind === 'complained' ? 'complaint' : kind === 'undelivered' ? ofFailure() : null

@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 import { v7 as uuidv7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { createChannel } from '../../db/accounts/channels.ts'
-import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import {
   type EmulatedProvider,
@@ -11,7 +10,7 @@ import {
   startEmulators,
   stopEmulators,
 } from '../../src/dev/world/emulators.ts'
-import { providerRules } from '../../src/providers/index.ts'
+import { providers } from '../../src/providers/index.ts'
 import { type Account, accept, buildAccount, post } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { dumpDatabase, dumpRedis } from '../support/dumps.ts'
@@ -163,7 +162,7 @@ const otherThan = (credential: string) =>
   credential.slice(0, 7) + (credential[7] === 'b' ? 'c' : 'b') + credential.slice(8)
 
 function bodiesFor(provider: EmulatedProvider): object[] {
-  const reachesPhones = (providerRules[provider] as ProviderRules).contactTypes.includes('phone')
+  const reachesPhones = providers[provider].contactTypes.includes('phone')
   const contact = reachesPhones ? { value: phone, name: contactName } : { value: address, type: 'email' }
   const media = { mediaType: 'image', base64: samples.png.toString('base64'), caption: content }
   return [

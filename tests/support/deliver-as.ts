@@ -1,11 +1,11 @@
 import { createDeliver } from '../../workers/deliver.ts'
-import type { Providers } from '../../workers/providers/index.ts'
+import type { Senders } from '../../workers/providers/index.ts'
 import { createPermits } from '../../workers/sends/claim/permits.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 
 /** How a living worker of this name follows a wake-up: the whole way of a send, by the send's id. */
-export async function deliverAs(service: TestService, worker: string, providers: Providers) {
+export async function deliverAs(service: TestService, worker: string, providers: Senders) {
   const heartbeat = await livingWorker(service, worker)
   return createDeliver(service.runtime, { providers, heartbeat, permits: createPermits(service.runtime) })
 }

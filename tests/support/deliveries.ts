@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { ProviderRules } from '../../src/core/channels/provider.ts'
-import type { Delivery } from '../../workers/providers/provider.ts'
+import type { Delivery } from '../../src/providers/delivery.ts'
 
 /** A first attempt at a text to a contact of a type that the provider reaches. */
 export function buildDelivery(

@@ -1,9 +1,8 @@
 import { v7 as uuidv7 } from 'uuid'
 import { createChannel } from '../../db/accounts/channels.ts'
-import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import { expectsReceipts } from '../../src/core/receipts/receipt.ts'
-import { type ProviderName, providerRules } from '../../src/providers/index.ts'
+import { type ProviderName, providers } from '../../src/providers/index.ts'
 import { inAnswer, type Registry } from './builders.ts'
 
 /** A channel of any provider, made as `channel create` makes it. */
@@ -15,7 +14,7 @@ export async function buildProviderChannel(
 ): Promise<string> {
   const { db, settings } = service.runtime
   const id = uuidv7()
-  const rules: ProviderRules = providerRules[provider]
+  const rules = providers[provider]
   const parsed = rules.config.parse(config)
   const sealedConfig = sealConfig(parsed, id, settings.CREDENTIALS_KEY)
   const fields = {

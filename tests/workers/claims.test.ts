@@ -9,7 +9,7 @@ import { recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { findRefusals } from '../../db/delivery/refusals.ts'
 import { sandboxMessages, sends } from '../../db/schema.ts'
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
-import { openProviders, type Providers } from '../../workers/providers/index.ts'
+import { openProviders, type Senders } from '../../workers/providers/index.ts'
 import { type Slot, unlimitedSlot } from '../../workers/queue/slots.ts'
 import { createPermits } from '../../workers/sends/claim/permits.ts'
 import { createClaim } from '../../workers/sends/claim.ts'
@@ -24,7 +24,7 @@ import { eventually } from '../support/wait.ts'
 
 let service: TestService
 let account: Account
-let providers: Providers
+let providers: Senders
 
 beforeAll(async () => {
   service = await startTestService({}, await freshStores())

@@ -4,8 +4,9 @@ import { expect, test } from 'vitest'
 import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import { parseNetwork } from '../../src/core/requests/public-address.ts'
 import type { Outcome } from '../../src/core/sends/outcome.ts'
+import type { Delivery } from '../../src/providers/delivery.ts'
 import { createMediaFetcher } from '../../workers/http/media-fetcher.ts'
-import type { Delivery, Provider } from '../../workers/providers/provider.ts'
+import type { Sender } from '../../workers/providers/sender.ts'
 import { createDispatch } from '../../workers/sends/dispatch.ts'
 import type { EnteredSend } from '../../workers/sends/send-states.ts'
 import { accept, buildAccount } from '../support/builders.ts'
@@ -20,7 +21,7 @@ const service = await serviceOfFile({ PROVIDER_TIMEOUT_SECONDS: '1' })
 
 const buildSend = (changes?: Partial<EnteredSend>) => buildEnteredSend(service, changes)
 
-async function dispatchBy(send: Provider['send'], changes: Partial<EnteredSend> = {}) {
+async function dispatchBy(send: Sender['send'], changes: Partial<EnteredSend> = {}) {
   const heartbeat = await livingWorker(service, 'a')
   return await createDispatch(service.runtime, alikeProviders({ send }), heartbeat)(buildSend(changes))
 }
@@ -107,7 +108,7 @@ test('if media takes longer to fetch than the permit is valid, the call is not m
   const media = createMediaFetcher({ allowedPrivateNetworks: [parseNetwork('127.0.0.0/8')] })
   context.onTestFinished(media.close)
   const calls: Delivery<unknown>[] = []
-  const send: Provider['send'] = (delivery) => {
+  const send: Sender['send'] = (delivery) => {
     calls.push(delivery)
     return sent()
   }

@@ -4,7 +4,7 @@ import { beat, findDeadWorkers, forgetDeadWorkers, retire } from '../../db/deliv
 import { findLostClaims } from '../../db/delivery/lost-claims.ts'
 import { sends, workers } from '../../db/schema.ts'
 import { createDeliver } from '../../workers/deliver.ts'
-import { openProviders, type Providers } from '../../workers/providers/index.ts'
+import { openProviders, type Senders } from '../../workers/providers/index.ts'
 import { createPermits } from '../../workers/sends/claim/permits.ts'
 import type { Heartbeat } from '../../workers/upkeep/heartbeat.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
@@ -24,7 +24,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
 let account: Account
-let providers: Providers
+let providers: Senders
 
 beforeAll(async () => {
   service = await startTestService()

@@ -2,8 +2,8 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { connectDatabase, type Database } from '../../db/connection/client.ts'
 import { sandboxMessages } from '../../db/schema.ts'
-import { providerRules } from '../../src/providers/index.ts'
-import { sandbox } from '../../workers/providers/sandbox.ts'
+import { providers } from '../../src/providers/index.ts'
+import { createSandboxSender } from '../../workers/providers/sandbox.ts'
 import { describeProvider, type FakeServer } from '../rules/providers/contract.ts'
 import { buildDelivery } from '../support/deliveries.ts'
 import { freshDatabase, waitingForLocks } from '../support/stores.ts'
@@ -33,7 +33,7 @@ const messagesOf = (requestId: string) =>
   db.select().from(sandboxMessages).where(eq(sandboxMessages.requestId, requestId))
 
 describeProvider('sandbox', async () => ({
-  provider: sandbox(db, noReceipts),
+  provider: createSandboxSender(db, noReceipts),
   goodConfig: {},
   badConfig: { url: 'https://example.com' },
   async arrange(behaviour, delivery) {
@@ -61,22 +61,22 @@ test.concurrent.each([
   'the sandbox behaves by the local part at any domain: %s@, attempt %i: %s',
   async (localPart, attempt, outcome) => {
     const contact = { type: 'email', value: `${localPart}@any.example` } as const
-    const delivery = buildDelivery(providerRules.sandbox, {}, { contact, attempt })
-    const result = await sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(100_000))
+    const delivery = buildDelivery(providers.sandbox, {}, { contact, attempt })
+    const result = await createSandboxSender(db, noReceipts).send(delivery, AbortSignal.timeout(100_000))
     expect(result.outcome).toBe(outcome)
   },
 )
 
 test('the sandbox stores the messages that it accepts, with media', async () => {
   const delivery = buildDelivery(
-    providerRules.sandbox,
+    providers.sandbox,
     {},
     {
       message: { type: 'media', media: { mediaType: 'document', filename: 'a.txt', sizeBytes: 5 } },
       mediaContent: Buffer.from('Hello'),
     },
   )
-  const outcome = await sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(100_000))
+  const outcome = await createSandboxSender(db, noReceipts).send(delivery, AbortSignal.timeout(100_000))
   const kept = await messagesOf(delivery.requestId)
   expect(kept).toMatchObject([{ message: delivery.message, contactValue: delivery.contact.value }])
   expect(kept[0]?.mediaContent).toEqual(delivery.mediaContent)
@@ -86,8 +86,8 @@ test('the sandbox stores the messages that it accepts, with media', async () => 
 test('a connection that is lost before the answer leaves the outcome uncertain', async () => {
   const blocker = await db.$client.connect()
   await blocker.query('begin; lock table sandbox_messages in share mode')
-  const delivery = buildDelivery(providerRules.sandbox, {})
-  const sending = sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(100_000))
+  const delivery = buildDelivery(providers.sandbox, {})
+  const sending = createSandboxSender(db, noReceipts).send(delivery, AbortSignal.timeout(100_000))
   await eventually('the insert waits', async () => {
     const { rowCount } = await db.$client.query(
       `select pg_terminate_backend(pid) from (${waitingForLocks}) waiting`,
@@ -111,7 +111,7 @@ test.each([
     onConnectionLost: () => {},
   })
   onTestFinished(() => away.$client.end())
-  const delivery = buildDelivery(providerRules.sandbox, {})
-  const { outcome } = await sandbox(away, noReceipts).send(delivery, AbortSignal.timeout(100_000))
+  const delivery = buildDelivery(providers.sandbox, {})
+  const { outcome } = await createSandboxSender(away, noReceipts).send(delivery, AbortSignal.timeout(100_000))
   expect(outcome).toBe('retry_later')
 })

@@ -9,28 +9,10 @@ import {
 } from '../../src/platform/http/guarded-connector.ts'
 import { build } from '../../src/platform/process/build.ts'
 import { connectionShortage } from '../../src/platform/process/own-shortage.ts'
-import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
+import type { HttpAnswer, HttpRequest } from '../../src/providers/shared/http/http-call.ts'
+import { bodyInPieces, lengthOf } from './body-pieces.ts'
 import { describeFailure, maxAnswerBytes } from './failure-reasons.ts'
 import type { Moved } from './time-limit.ts'
-
-export interface HttpRequest {
-  /** Valid, http or https, without user info. */
-  url: string
-  headers: Record<string, string>
-  body: HttpBody
-}
-
-export interface HttpAnswer {
-  kind: 'answer'
-  status: number
-  /** By lower-case name. */
-  headers: Record<string, string | string[] | undefined>
-  body: string
-  /** Whether the whole body was received. The status counts even if it wasn't. */
-  isWhole: boolean
-  /** When it was received, in ms since 1970, by PostgreSQL's clock. */
-  at: number
-}
 
 /**
  * The result of a call. `not_sent`: no byte of the request was written, so it may be sent again. `maybe_sent`: some may have

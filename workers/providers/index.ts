@@ -1,27 +1,26 @@
 import { mediaLinkMs, mintMediaLink } from '../../src/core/messages/media-link.ts'
+import { receiptsLink } from '../../src/core/receipts/receipts-link.ts'
+import { activeTraceparent } from '../../src/platform/log/tracing.ts'
 import type { Settings } from '../../src/platform/settings/settings.ts'
-import type { ProviderName } from '../../src/providers/index.ts'
-import { resend } from '../../src/providers/resend/request.ts'
-import { statusCallbackUrl } from '../../src/providers/twilio/receipts.ts'
-import { twilio } from '../../src/providers/twilio/request.ts'
-import { vonage } from '../../src/providers/vonage/request.ts'
-import { webhook } from '../../src/providers/webhook/request.ts'
-import { whatsappCloud } from '../../src/providers/whatsapp-cloud/request.ts'
+import type { Provider } from '../../src/providers/define-provider.ts'
+import { type ProviderName, providerNames, providers } from '../../src/providers/index.ts'
+import type { CallContext } from '../../src/providers/shared/http/http-call.ts'
 import type { Runtime } from '../../src/runtime.ts'
 import { createRecordReceipts } from '../../src/sends/record-receipts.ts'
 import { createHttpClient } from '../http/http.ts'
 import { createMediaFetcher } from '../http/media-fetcher.ts'
 import { traceHttp } from '../http/trace-http.ts'
-import type { Provider } from './provider.ts'
-import { sandbox } from './sandbox.ts'
-import { smtp } from './smtp.ts'
+import { createHttpSender } from './http-sender.ts'
+import { createSandboxSender } from './sandbox.ts'
+import type { Sender } from './sender.ts'
+import { createSmtpSender } from './smtp.ts'
 import { openSmtpConnections } from './smtp-connections.ts'
 
-/** The providers by the names of src/providers/index.ts. */
-export type Providers = Record<ProviderName, Provider>
+/** The senders by the names of their providers. */
+export type Senders = Record<ProviderName, Sender>
 
 export interface OpenProviders {
-  providers: Providers
+  providers: Senders
   /** Puts off the sends whose media are being fetched. */
   stopFetching(): void
   /** Closes the open connections. */
@@ -45,36 +44,38 @@ export function openProviders(
     metrics.providerConnections.set({ state: 'idle' }, idle)
     metrics.maxToOneOrigin.set(toOneOrigin)
   })
-  const linkTo = mediaLinks(settings, nowMs)
-  const providers: Providers = {
-    resend: resend(http),
-    sandbox: sandbox(db, createRecordReceipts(runtime)),
-    smtp: smtp(media, {}, openSmtpConnections(), allowedPrivateNetworks),
-    twilio: twilio(http, linkTo, receiptLinks(settings)),
-    vonage: vonage(http, linkTo, nowMs),
-    webhook: webhook(http, nowMs),
-    'whatsapp-cloud': whatsappCloud(http),
+  const own: Record<Exclude<Provider['call'], object>, Sender<never>> = {
+    sandbox: createSandboxSender(db, createRecordReceipts(runtime)),
+    smtp: createSmtpSender(media, {}, openSmtpConnections(), allowedPrivateNetworks),
   }
-  const ownConnections = () => Object.values(providers).map((provider) => provider.close?.())
+  const context = callContext(settings, nowMs)
+  const senderOf = ({ call, codes }: Provider): Sender =>
+    typeof call === 'string' ? own[call] : createHttpSender(http, { call, codes }, context)
+  const senders = Object.fromEntries(
+    providerNames.map((name) => [name, senderOf(providers[name])]),
+  ) as Senders
+  const ownConnections = () => Object.values(own).map((sender) => sender.close?.())
   return {
-    providers,
+    providers: senders,
     stopFetching: () => media.stop(),
     close: async () => void (await Promise.all([http.close(), media.close(), ...ownConnections()])),
   }
 }
 
-/** Makes links for receipts. Without PUBLIC_BASE_URL, the provider isn't called, as for media. */
-function receiptLinks({ PUBLIC_BASE_URL }: Settings) {
-  return (channelId: string, requestId: string) => {
-    if (!PUBLIC_BASE_URL) throw new Error('Set PUBLIC_BASE_URL: links for receipts need it')
-    return statusCallbackUrl(PUBLIC_BASE_URL, channelId, requestId)
+/** Without PUBLIC_BASE_URL, a provider that needs a link isn't called (workers/sends/dispatch/prepare-delivery.ts). */
+function callContext(
+  { PUBLIC_BASE_URL = '', CREDENTIALS_KEY }: Pick<Settings, 'PUBLIC_BASE_URL' | 'CREDENTIALS_KEY'>,
+  nowMs: () => number,
+): CallContext {
+  const needed = (what: string) => {
+    if (!PUBLIC_BASE_URL) throw new Error(`Set PUBLIC_BASE_URL: links ${what} need it`)
+    return PUBLIC_BASE_URL
   }
-}
-
-/** Makes links to the media of sends. Without PUBLIC_BASE_URL, a provider that needs one isn't called (workers/sends/dispatch/prepare-delivery.ts). */
-function mediaLinks({ PUBLIC_BASE_URL, CREDENTIALS_KEY }: Settings, nowMs: () => number) {
-  return (requestId: string) => {
-    if (!PUBLIC_BASE_URL) throw new Error('Set PUBLIC_BASE_URL: links to media need it')
-    return mintMediaLink(PUBLIC_BASE_URL, requestId, new Date(nowMs() + mediaLinkMs), CREDENTIALS_KEY)
+  return {
+    nowMs,
+    mediaLink: (requestId) =>
+      mintMediaLink(needed('to media'), requestId, new Date(nowMs() + mediaLinkMs), CREDENTIALS_KEY),
+    receiptsLink: (channelId, requestId) => receiptsLink(needed('for receipts'), channelId, requestId),
+    traceparent: activeTraceparent,
   }
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { openConfig } from '../../src/core/channels/sealed-config.ts'
-import { type ProviderName, providerRules } from '../../src/providers/index.ts'
+import { type ProviderName, providers } from '../../src/providers/index.ts'
 
 const cachedConfigs = 10_000
 
@@ -18,7 +18,7 @@ export function createOpenConfig(keys: readonly Buffer[]) {
     const known = configs.get(sealedConfig)
     if (known) return known
     const opened = openConfig(sealedConfig, channelId, keys)
-    const config = providerRules[provider].config.parse(opened)
+    const config = providers[provider].config.parse(opened)
     configs.set(sealedConfig, config)
     return config
   }

@@ -1,6 +1,5 @@
-import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { credentialsKeys } from '../../src/platform/settings/settings.ts'
-import { providerRules } from '../../src/providers/index.ts'
+import { providers } from '../../src/providers/index.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { createOpenConfig, type SealedChannel } from './open-config.ts'
 
@@ -10,7 +9,7 @@ export type RetrySettings = 'RETRY_DELAYS_SECONDS' | 'CREDENTIALS_KEY' | 'CREDEN
 export function retryDelays({ settings }: Needs<never, RetrySettings>) {
   const configOf = createOpenConfig(credentialsKeys(settings))
   const own = (channel: SealedChannel): readonly number[] | undefined => {
-    const { retryDelaysOf }: ProviderRules = providerRules[channel.provider]
+    const { retryDelaysOf } = providers[channel.provider]
     try {
       return retryDelaysOf?.(configOf(channel))
     } catch {

@@ -5,8 +5,9 @@ import { keepSandboxMessage } from '../../db/sends/sandbox-messages.ts'
 import { withTemplateText } from '../../src/core/messages/text-template.ts'
 import type { DeliveryState } from '../../src/core/receipts/receipt.ts'
 import type { Outcome } from '../../src/core/sends/outcome.ts'
+import type { Delivery } from '../../src/providers/delivery.ts'
 import type { ReceiptRecorder } from '../../src/sends/record-receipts.ts'
-import type { Delivery, Provider } from './provider.ts'
+import type { Sender } from './sender.ts'
 
 const slowMs = 3000
 const retriesBeforeSent = 2
@@ -41,7 +42,7 @@ const recipients = <O extends string>(outcome: O) => ({ outcome, fault: 'recipie
  * Stores accepted messages in PostgreSQL. Some recipients, by number or by local part, make it fail or wait
  * (docs/reference/providers/sandbox.md).
  */
-export function sandbox(db: Database, record: ReceiptRecorder): Provider {
+export function createSandboxSender(db: Database, record: ReceiptRecorder): Sender {
   const reports = new Set<NodeJS.Timeout>()
   /** Sends the receipts after the answer, as a provider does. */
   const reportLater = (

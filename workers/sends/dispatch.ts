@@ -3,10 +3,10 @@ import type { AttemptOutcome, Outcome } from '../../src/core/sends/outcome.ts'
 import { logEvent, logFault } from '../../src/platform/log/logger.ts'
 import type { Reservation } from '../../src/platform/memory/memory-budget.ts'
 import { warnOfShortage } from '../../src/platform/process/own-shortage.ts'
+import type { Delivery } from '../../src/providers/delivery.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type Moved, withinTimeLimit } from '../http/time-limit.ts'
-import type { Providers } from '../providers/index.ts'
-import type { Delivery } from '../providers/provider.ts'
+import type { Senders } from '../providers/index.ts'
 import { type Slot, unlimitedSlot } from '../queue/slots.ts'
 import { createFetchLinkedMedia } from './dispatch/fetch-media.ts'
 import { openMediaMemory } from './dispatch/media-memory.ts'
@@ -54,7 +54,7 @@ export function createDispatch(
     | 'PUBLIC_BASE_URL'
     | 'DATABASE_POOL_SIZE'
   >,
-  providers: Providers,
+  providers: Senders,
   heartbeat: { holdsLease(): boolean },
   mediaMemory = openMediaMemory(),
 ) {

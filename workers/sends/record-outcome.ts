@@ -1,14 +1,13 @@
 import { isRowFault } from '../../db/connection/errors.ts'
 import type { RecordedRow } from '../../db/delivery/outcomes.ts'
 import { awaitReceipts } from '../../db/receipts/awaited-receipts.ts'
-import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import { type AttemptOutcome, decide, decideLate, tidy } from '../../src/core/sends/outcome.ts'
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 import { logEvent } from '../../src/platform/log/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
-import { providerRules } from '../../src/providers/index.ts'
+import { providers } from '../../src/providers/index.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { channelMoments } from '../../src/sends/channel-moments.ts'
 import { createEndSends, type EndSends } from '../../src/sends/end-sends.ts'
@@ -106,7 +105,7 @@ export function createRecordOutcome(
 
 /** Whether the provider sends a receipt for each message, on channels that take receipts. */
 function reportsEach({ provider }: EnteredSend): boolean {
-  const { receipts }: ProviderRules = providerRules[provider]
+  const { receipts } = providers[provider]
   return receipts?.areForEach === true
 }
 

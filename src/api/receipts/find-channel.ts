@@ -1,13 +1,12 @@
 import type { Context } from 'hono'
 import { LRUCache } from 'lru-cache'
 import { findReceivingChannels, type ReceivingChannel } from '../../../db/receipts/receipts.ts'
-import type { ProviderRules } from '../../core/channels/provider.ts'
 import { openConfig } from '../../core/channels/sealed-config.ts'
 import type { ReceiptRules } from '../../core/receipts/receipt.ts'
 import { canHaveBeenMade } from '../../core/requests/record-id.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import { credentialsKeys } from '../../platform/settings/settings.ts'
-import { providerRules } from '../../providers/index.ts'
+import { providers } from '../../providers/index.ts'
 import type { Needs } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
 import { cacheTtlMs } from '../keys/cache-ttl.ts'
@@ -33,7 +32,7 @@ export type ChannelOpener = (channelId: string) => Promise<OpenChannel | undefin
 export function createOpenChannel({ db, settings }: Opening): ChannelOpener {
   const keys = credentialsKeys(settings)
   const open = (channel: ReceivingChannel): OpenChannel | undefined => {
-    const { config: schema, receipts: rules }: ProviderRules = providerRules[channel.provider]
+    const { config: schema, receipts: rules } = providers[channel.provider]
     if (!rules) return undefined
     const config = schema.parse(openConfig(channel.sealedConfig, channel.channelId, keys))
     return { ...channel, config, rules }

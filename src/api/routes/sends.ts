@@ -3,7 +3,7 @@ import { variableIssues } from '../../core/messages/template.ts'
 import { sendIssue } from '../../core/sends/send-issue.ts'
 import { maxMessages, sendRequestSchemas } from '../../core/sends/send-request.ts'
 import { once } from '../../platform/memory/once.ts'
-import { providerRules } from '../../providers/index.ts'
+import { providers } from '../../providers/index.ts'
 import { ApiError } from '../errors.ts'
 import { flowNotFound } from '../send/check-against-channel.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
@@ -74,7 +74,7 @@ const refusals: Refusals = {
 }
 
 function tooLongForItsChannel(): ApiError {
-  const [rules] = Object.values(providerRules).sort((a, b) => a.maxTextCharacters - b.maxTextCharacters)
+  const [rules] = Object.values(providers).sort((a, b) => a.maxTextCharacters - b.maxTextCharacters)
   if (!rules) throw new Error('There is no provider')
   const value = 'a'.repeat(rules.maxTextCharacters + 1)
   const contact = { type: 'phone', value: '+4915112345678' } as const

@@ -1,10 +1,9 @@
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { findTemplate } from '../../../db/accounts/templates.ts'
-import type { ProviderRules } from '../../core/channels/provider.ts'
 import type { Message } from '../../core/messages/message.ts'
 import { templateIssues } from '../../core/messages/template.ts'
 import { joinIssues } from '../../core/requests/issues.ts'
-import { providerRules } from '../../providers/index.ts'
+import { providers } from '../../providers/index.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
@@ -22,7 +21,7 @@ export function createApplyTemplate({ db }: Needs<'db'>) {
     if (message.type !== 'template') return message
     const { name, variables } = message.template
     const definition = await deadline.spend(findTemplate(db, channel.channelId, name))
-    const { template: rules }: ProviderRules = providerRules[channel.provider]
+    const { template: rules } = providers[channel.provider]
     const nameIssue = definition ? undefined : rules.unregisteredIssue?.(name)
     if (nameIssue) throw new ApiError(400, `message.template.name: ${nameIssue}`)
     const issues = templateIssues(rules, { variables }, definition)

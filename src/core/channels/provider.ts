@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { ContactType } from '../contacts/contact.ts'
 import type { MediaType, MessageType, TemplateVariable } from '../messages/message.ts'
 import type { ReceiptRules } from '../receipts/receipt.ts'
-import type { Failure, OnUncertain, ProviderAnswer } from '../sends/outcome.ts'
+import type { Failure, Fault, OnUncertain, ProviderAnswer } from '../sends/outcome.ts'
 import type { SuppressingCodes } from '../suppression/suppression.ts'
 
 /** The rules for a provider's templates, registered or not. */
@@ -33,20 +33,23 @@ export interface MediaLimits {
   filenameIssue?(filename: string): string | undefined
 }
 
+/** What a provider's code alone decides. `uncertain`: an earlier attempt may have got through. */
+export type CodeDecision = Failure | { outcome: 'uncertain'; fault: Fault }
+
 /** The rules that may be narrower, or wider, for a channel than for its provider in general. */
 export type ChannelLimits = Partial<Pick<ProviderRules, 'messageTypes' | 'maxTextCharacters' | 'media'>>
 
 /**
  * A provider's rules that can be checked without calling it: when a channel is created, and when a send is accepted.
  */
-export interface ProviderRules {
+export interface ProviderRules<Config = object> {
   contactTypes: readonly ContactType[]
   messageTypes: readonly MessageType[]
   maxTextCharacters: number
   /** Default: only the API's own limits. */
   media?: Record<MediaType, MediaLimits>
   /** The limits of a channel with this config, where they differ from the provider's: for example by the way in which it sends. */
-  limitsOf?(config: unknown): ChannelLimits
+  limitsOf?(config: Config): ChannelLimits
   /**
    * The provider fetches base64 media from this service by a link, which needs `PUBLIC_BASE_URL`. It relies on the content type
    * of that response, so the type has to be known.
@@ -56,15 +59,15 @@ export interface ProviderRules {
   onUncertain: OnUncertain
   template: TemplateRules
   /** Delays in seconds before the second, third, … attempt, of a channel with this config; undefined: those of the settings. */
-  retryDelaysOf?(config: unknown): readonly number[] | undefined
+  retryDelaysOf?(config: Config): readonly number[] | undefined
   /** The meaning of a failed answer, by its code or else its status: a clause for support staff. */
   meaningOf(answer: ProviderAnswer): string | undefined
   /** What a call with this code ends as; undefined for a code that decides nothing alone. For people who look a code up. */
-  failureOf?(code: string): Failure | undefined
+  failureOf?(code: string): CodeDecision | undefined
   /** The codes of answers and receipts after which a contact is suppressed. */
   suppressingCodes?: SuppressingCodes
   /** How its receipts come by HTTP. Without it, a channel takes none. */
-  receipts?: ReceiptRules
+  receipts?: ReceiptRules<Config>
   /** Strict: an unknown field is an error. The output is sealed and stored. */
-  config: z.ZodType
+  config: z.ZodType<Config>
 }

@@ -1,16 +1,15 @@
-import { type ProviderName, providerRules } from '../../providers/index.ts'
-import type { ProviderRules } from '../channels/provider.ts'
 import type { AttemptRecord } from '../sends/timeline.ts'
-import type { ExplanationAnswer } from './model.ts'
+import type { ExplanationAnswer, SendFacts } from './model.ts'
 
 /** The provider's answer to an attempt; all fields are null if there was none. */
 export function answerOf(
   attempt: Pick<AttemptRecord, 'providerStatus' | 'providerCode' | 'providerMessageId'>,
-  provider: ProviderName,
+  provider: string,
+  meaningOf: SendFacts['meaningOf'],
 ): ExplanationAnswer {
   const status = attempt.providerStatus ?? null
   const code = attempt.providerCode || null
-  const rules: ProviderRules = providerRules[provider]
-  const meaning = rules.meaningOf({ providerStatus: status ?? undefined, providerCode: code ?? undefined })
-  return { status, code, meaning: meaning ?? null, messageId: attempt.providerMessageId || null }
+  const answer = { providerStatus: status ?? undefined, providerCode: code ?? undefined }
+  const meaning = meaningOf(provider, answer) ?? null
+  return { status, code, meaning, messageId: attempt.providerMessageId || null }
 }

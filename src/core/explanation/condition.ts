@@ -7,7 +7,7 @@ import type { EventOf, TimelineEvent, TimelineEventName } from '../sends/timelin
 import { causeOfReason, type SuppressionCause } from '../suppression/suppression.ts'
 import { answerOf } from './answer.ts'
 import { faultOf } from './fault.ts'
-import type { ChannelFacts, SendFacts, Wait } from './model.ts'
+import type { SendFacts, Wait } from './model.ts'
 
 /** The condition of a send, more precise than its status. Decided once, and rendered in several ways. */
 export type Condition =
@@ -96,12 +96,12 @@ function deliveryOf(timeline: Timeline, facts: SendFacts): Condition {
   }
 }
 
-function noteOf({ events }: Timeline, { channel }: SendFacts): string | null {
+function noteOf({ events }: Timeline, { channel, meaningOf }: SendFacts): string | null {
   const attempt = lastOf(events, 'attempt_finished')
-  return attempt?.outcome === 'sent' ? answerOf(attempt, channel.provider).meaning : null
+  return attempt?.outcome === 'sent' ? answerOf(attempt, channel.provider, meaningOf).meaning : null
 }
 
-function failureOf(timeline: Timeline, { channel }: SendFacts): Condition {
+function failureOf(timeline: Timeline, facts: SendFacts): Condition {
   const { events, acceptedAt, finishedAt } = timeline
   const reason = lastOf(events, 'failed')?.reason ?? ''
   if (mayHaveGotThrough(events)) return { kind: 'failed_in_doubt', reason: reason.replace(lastAttempt, '') }
@@ -130,19 +130,19 @@ function failureOf(timeline: Timeline, { channel }: SendFacts): Condition {
     case 'canceledInDoubt':
       return { kind: 'canceled', at: finishedAt ?? acceptedAt }
     case undefined:
-      return failureOfAttempt(untilEnd, channel.provider, reason)
+      return failureOfAttempt(untilEnd, facts, reason)
   }
 }
 
 /** It failed by its last attempt. */
 function failureOfAttempt(
   events: readonly TimelineEvent[],
-  provider: ChannelFacts['provider'],
+  { channel, meaningOf }: SendFacts,
   reason: string,
 ): Condition {
   const attempt = lastOf(events, 'attempt_finished')
   if (!attempt) return { kind: 'failed_otherwise', reason }
-  const { meaning } = answerOf(attempt, provider)
+  const { meaning } = answerOf(attempt, channel.provider, meaningOf)
   if (attempt.outcome !== 'rejected') {
     const fault = faultOf(attempt)
     if (attempt.late) return { kind: 'failed_late', reason, fault }

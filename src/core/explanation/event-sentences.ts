@@ -43,7 +43,7 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   },
   attempt_finished(event, timeline, facts) {
     const late = event.late ? ' It came late: its claim had been given up.' : ''
-    const answer = answerOf(event, providerAt(event, timeline, facts))
+    const answer = answerOf(event, providerAt(event, timeline, facts), facts.meaningOf)
     const isAnswered = Object.values(answer).some((part) => part !== null)
     const fault = event.outcome === 'retry_later' ? faultOf(event) : undefined
     const effect = fault ? effectOf[fault] : ''
@@ -130,6 +130,7 @@ function reported(
   const { meaning } = answerOf(
     { providerStatus: null, providerCode: code, providerMessageId: null },
     providerAt(event, timeline, facts),
+    facts.meaningOf,
   )
   const isAnswered = code !== null || messageId !== null
   const text = words.startsWith('The provider')

@@ -1,4 +1,4 @@
-import type { ProviderName } from '../../providers/index.ts'
+import type { ProviderAnswer } from '../sends/outcome.ts'
 import type { SendStatus, Timeline } from '../sends/timeline.ts'
 
 /** The facts that an explanation needs in addition to the timeline; read by `findExplanation` in db/sends/explanation.ts. */
@@ -21,6 +21,8 @@ export interface SendFacts {
   ahead: { count: number; first: { requestId: string; status: SendStatus } } | null
   /** The send before it in its lane when it was accepted, and when that one ended; null if there was none. */
   waitedFor: { requestId: string; finishedAt: Date | null } | null
+  /** The meaning of a provider's answer: a clause for support staff; undefined if it isn't known. */
+  meaningOf(provider: string, answer: ProviderAnswer): string | undefined
 }
 
 /** A reason to wait of a queued send (db/reasons-to-wait.ts). */
@@ -38,7 +40,7 @@ export const maxCountedAhead = 100
 
 export interface ChannelFacts {
   channelId: string
-  provider: ProviderName
+  provider: string
   name: string
   heldAt: Date | null
   heldReason: string | null

@@ -62,6 +62,8 @@ export interface ReceiptRequest {
 
 /** How a provider's receipts are proven and read. Pure. */
 export interface ReceiptRules<Config = unknown> {
+  /** The provider's words for what became of a message. */
+  words: Readonly<Record<string, ReceiptKind>>
   /** Whether a channel with this config takes receipts. */
   areOn(config: Config): boolean
   /** Whether the provider sends at least one receipt for each message, so that their absence is a fault. */

@@ -1,7 +1,7 @@
-import { codesIn } from '../../providers/look-up-code.ts'
 import { type ContactType, contactKinds, contactTypes, foldContactValue } from '../contacts/contact.ts'
 import { localNumbersIn, possiblePhonesIn } from '../contacts/in-text.ts'
 import { type FoundIds, findIds } from '../requests/request-id.ts'
+import { codesIn } from './codes.ts'
 import { messageIdsIn, possibleMessageIdsIn, referencesIn } from './words.ts'
 
 /** What people paste is read up to this length: a long log line with its stack trace is shorter. */
@@ -12,7 +12,7 @@ const maxOfKind = 20
 interface PastedKind {
   /** For "it looks like …", and "no … was found". */
   called: string
-  find(text: string): string[]
+  find(text: string, isKnownCode: (code: string) => boolean): string[]
 }
 
 const idsOf = (group: keyof FoundIds) => (text: string) => findIds(text)[group]
@@ -28,7 +28,7 @@ function distinct(values: readonly string[]): string[] {
 }
 
 const contacts = Object.fromEntries(
-  contactTypes.map((type) => {
+  contactTypes.map((type): [ContactType, PastedKind] => {
     const { called, findIn } = contactKinds[type]
     return [type, { called, find: (text: string) => distinct(findIn(text)) }]
   }),
@@ -58,11 +58,11 @@ export type Recognised = Record<PastedKindName, string[]>
 const names = Object.keys(pastedKinds) as PastedKindName[]
 
 /** Recognises what a pasted text may hold. Pure: whether it is there, `lookUp` says (db/look-up). */
-export function recognise(pasted: string): Recognised {
+export function recognise(pasted: string, isKnownCode: (code: string) => boolean): Recognised {
   const text = pasted.slice(0, longestRead).toWellFormed().replaceAll('\0', ' ').trim()
   const found = names.map((name) => [
     name,
-    text === '' ? [] : pastedKinds[name].find(text).slice(0, maxOfKind),
+    text === '' ? [] : pastedKinds[name].find(text, isKnownCode).slice(0, maxOfKind),
   ])
   return Object.fromEntries(found)
 }

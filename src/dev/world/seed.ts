@@ -4,13 +4,12 @@ import { createApiKey } from '../../../db/accounts/api-keys.ts'
 import { createChannel, listChannels, updateChannel } from '../../../db/accounts/channels.ts'
 import { connectDatabase, type Database } from '../../../db/connection/client.ts'
 import { mintApiKey, permissions } from '../../core/accounts/api-key.ts'
-import type { ProviderRules } from '../../core/channels/provider.ts'
 import { sealConfig } from '../../core/channels/sealed-config.ts'
 import { shownConfig } from '../../core/channels/shown-config.ts'
 import { contactKinds, defaultContactType } from '../../core/contacts/contact.ts'
 import { expectsReceipts } from '../../core/receipts/receipt.ts'
 import { readSettings, type Settings } from '../../platform/settings/settings.ts'
-import { type ProviderName, providerRules } from '../../providers/index.ts'
+import { type ProviderName, providers } from '../../providers/index.ts'
 import type { EmulatedProvider, Emulators } from './emulators.ts'
 
 /** An account to send with. */
@@ -76,13 +75,13 @@ async function makeChannel(
   const { config, ...fields } = channel
   const { provider } = fields
   const id = uuidv7()
-  const { onUncertain } = providerRules[provider]
+  const { onUncertain } = providers[provider]
   await createChannel(db, { ...fields, id, onUncertain, ...seal(provider, config, id, key) })
   return id
 }
 
 function seal(provider: ProviderName, config: object, channelId: string, key: Buffer) {
-  const rules: ProviderRules = providerRules[provider]
+  const rules = providers[provider]
   const parsed = rules.config.parse(config)
   return {
     sealedConfig: sealConfig(parsed, channelId, key),
@@ -125,7 +124,7 @@ function curl(apiUrl: string, apiKey: string, body: object): string[] {
 }
 
 function bodyFor(provider: ProviderName, channelId: string): object {
-  const { contactTypes } = providerRules[provider] as ProviderRules
+  const { contactTypes } = providers[provider]
   const [type = defaultContactType] = contactTypes
   const { example } = contactKinds[type]
   return {

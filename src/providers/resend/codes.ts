@@ -1,3 +1,4 @@
+import type { SuppressingCodes } from '../../core/suppression/suppression.ts'
 import type { CodeTable } from '../shared/code-table.ts'
 
 /**
@@ -46,9 +47,16 @@ export const resendCodes: CodeTable = {
   },
   missing_required_field: { outcome: 'rejected', fault: 'message', meaning: 'a field is missing' },
   invalid_attachment: { outcome: 'rejected', fault: 'message', meaning: 'it does not accept the attachment' },
+  // What an earlier attempt sent has got through.
   invalid_idempotent_request: {
-    outcome: 'rejected',
+    outcome: 'uncertain',
     fault: 'message',
     meaning: 'it already has a mail of this send, with other content',
   },
 }
+
+/**
+ * The `type` of a bounce: a permanent one is a hard bounce. Not `email.suppressed`, which is about an earlier mail.
+ * https://resend.com/docs/dashboard/emails/email-bounces
+ */
+export const suppressingCodes: SuppressingCodes = { Permanent: 'bounce' }

@@ -1,15 +1,9 @@
 import { z } from 'zod'
 import { baseUrl } from '../../core/channels/base-url.ts'
-import type { ProviderRules } from '../../core/channels/provider.ts'
 import { optional, string } from '../../core/requests/fields.ts'
-import { meaningOfStatus } from '../../core/requests/http-status.ts'
-import { knownCode } from '../shared/code-table.ts'
 import { mailbox, mailHeaders, mailSubject } from '../shared/mail/mail-fields.ts'
-import { mailTemplate } from '../shared/mail/mail-template.ts'
-import { resendCodes } from './codes.ts'
-import { resendReceipts, resendSuppressingCodes } from './receipts.ts'
 
-const config = z.strictObject({
+export const config = z.strictObject({
   apiKey: string.regex(/^[!-~]{1,256}$/, 'has to be the API key (re_…), on one line and without spaces'),
   from: mailbox,
   subject: mailSubject,
@@ -38,24 +32,5 @@ const extensionOf = (filename: string) => /\.([^.]*)$/.exec(filename)?.[1]?.toLo
 /** Why Resend refuses a file of this name; undefined if it doesn't. */
 export const filenameIssue = (filename: string) =>
   refusedExtensions.has(extensionOf(filename)) ? 'this channel takes no files with this extension' : undefined
-
-const attached = { hasCaption: true, filenameIssue }
-
-/** Sends every message as a mail, by Resend (docs/reference/providers/resend.md). */
-export const resend = {
-  contactTypes: ['email'],
-  messageTypes: ['text', 'template', 'media'],
-  maxTextCharacters: 4096,
-  media: { image: attached, video: attached, document: attached, audio: attached },
-  // It recognises a repeat by its Idempotency-Key.
-  onUncertain: 'resend',
-  template: mailTemplate,
-  meaningOf: ({ providerStatus, providerCode = '' }) =>
-    resendCodes[providerCode]?.meaning ?? meaningOfStatus(providerStatus),
-  failureOf: (code) => knownCode(resendCodes, code),
-  suppressingCodes: resendSuppressingCodes,
-  receipts: resendReceipts,
-  config,
-} as const satisfies ProviderRules
 
 export type ResendConfig = z.output<typeof config>

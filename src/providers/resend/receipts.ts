@@ -1,11 +1,7 @@
 import type { Receipt, ReceiptKind, ReceiptRules } from '../../core/receipts/receipt.ts'
 import { fieldsOf, jsonOf, momentOf, textOf } from '../../core/receipts/receipt-request.ts'
 import { isSignedWebhook } from '../../core/receipts/standard-webhooks.ts'
-import type { SuppressingCodes } from '../../core/suppression/suppression.ts'
-
-interface ResendReceiptConfig {
-  webhookSecret?: string | undefined
-}
+import type { ResendConfig } from './config.ts'
 
 /**
  * Opens and clicks follow a delivery. An open isn't `read`: many mailboxes fetch all images by themselves.
@@ -21,12 +17,6 @@ const kinds: Record<string, ReceiptKind> = {
   'email.complained': 'complained',
 }
 
-/**
- * The `type` of a bounce: a permanent one is a hard bounce. Not `email.suppressed`, which is about an earlier mail.
- * https://resend.com/docs/dashboard/emails/email-bounces
- */
-export const resendSuppressingCodes: SuppressingCodes = { Permanent: 'bounce' }
-
 /** Resend's own words may repeat the address. */
 const reasons: Record<string, string> = {
   'email.bounced': "the recipient's server refused the mail",
@@ -39,7 +29,8 @@ const reasons: Record<string, string> = {
  *
  * `{"type":"email.delivered","created_at":"2026-11-23T14:00:00.000Z","data":{"email_id":"…","tags":{"requestId":"…"},"to":["…"],…}}`
  */
-export const resendReceipts: ReceiptRules<ResendReceiptConfig> = {
+export const resendReceipts: ReceiptRules<Partial<Pick<ResendConfig, 'webhookSecret'>>> = {
+  words: kinds,
   areForEach: true,
   needPublicUrl: false,
   areOn: ({ webhookSecret }) => webhookSecret !== undefined,

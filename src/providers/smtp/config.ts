@@ -1,14 +1,10 @@
 import { NIL } from 'uuid'
 import { z } from 'zod'
-import type { ProviderRules } from '../../core/channels/provider.ts'
 import { parseEmail } from '../../core/contacts/email.ts'
 import { parseMailbox } from '../../core/contacts/mailbox.ts'
 import { besideOtherIssues, optional, singleLine, string } from '../../core/requests/fields.ts'
 import { literalAddress } from '../../core/requests/public-address.ts'
 import { mailbox, mailHeaders, mailSubject, maxFieldLength } from '../shared/mail/mail-fields.ts'
-import { mailTemplate } from '../shared/mail/mail-template.ts'
-import { smtpReceipts } from './receipts.ts'
-import { failureOfCode, meaningOfReply } from './replies/meanings.ts'
 
 const host = singleLine(1, maxFieldLength).refine(
   (value) => /^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_.])?$/.test(value) || literalAddress(value) === value,
@@ -42,7 +38,7 @@ const name = singleLine(1, maxFieldLength).refine((value) => {
 
 const port = z.number().int('has to be a whole number').min(1, 'at least 1').max(65_535, 'at most 65535')
 
-const config = z
+export const config = z
   .strictObject({
     host,
     port: optional(port),
@@ -74,18 +70,5 @@ const config = z
   }, besideOtherIssues)
   // The output is sealed and stored. A default for a field that the previous release doesn't know would make that release fail.
   .transform((given) => ({ ...given, port: given.port ?? (given.secure ? 465 : 587) }))
-
-/** Sends every message as a mail, by an SMTP server (docs/reference/providers/smtp.md). */
-export const smtp = {
-  contactTypes: ['email'],
-  messageTypes: ['text', 'template', 'media'],
-  maxTextCharacters: 4096,
-  onUncertain: 'hold',
-  template: mailTemplate,
-  meaningOf: meaningOfReply,
-  failureOf: failureOfCode,
-  receipts: smtpReceipts,
-  config,
-} as const satisfies ProviderRules
 
 export type SmtpConfig = z.output<typeof config>

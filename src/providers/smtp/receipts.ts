@@ -2,14 +2,11 @@ import PostalMime from 'postal-mime'
 import { isSameSecret } from '../../core/accounts/same-secret.ts'
 import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../../core/receipts/receipt.ts'
 import { contentTypeOf, headerOf } from '../../core/receipts/receipt-request.ts'
+import type { SmtpConfig } from './config.ts'
 import { hardBounceOf } from './replies/hard-bounces.ts'
 import { meaningOfBounce } from './replies/meanings.ts'
 import { readMailReport } from './reports/mail-report.ts'
 import type { RecipientReport } from './reports/model.ts'
-
-interface SmtpReceiptConfig {
-  bounceToken?: string | undefined
-}
 
 /** https://www.rfc-editor.org/rfc/rfc3464#section-2.3.3, and `expired` of some systems; `auto-replied` of mails that are no report. */
 const kinds: Record<string, ReceiptKind> = {
@@ -29,7 +26,8 @@ const kinds: Record<string, ReceiptKind> = {
  * Reports of mail servers on a mail's delivery (RFC 3464) and of complaints (RFC 5965), as the operator's mail server passes them on
  * (docs/reference/providers/smtp.md).
  */
-export const smtpReceipts: ReceiptRules<SmtpReceiptConfig> = {
+export const smtpReceipts: ReceiptRules<Partial<Pick<SmtpConfig, 'bounceToken'>>> = {
+  words: kinds,
   areForEach: false,
   needPublicUrl: false,
   areOn: ({ bounceToken }) => bounceToken !== undefined,

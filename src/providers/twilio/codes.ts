@@ -1,5 +1,5 @@
 import type { SuppressingCodes } from '../../core/suppression/suppression.ts'
-import type { CodeTable } from '../shared/code-table.ts'
+import type { CodeTable, MeaningTable } from '../shared/code-table.ts'
 
 /** Meanings in our own words, because Twilio's repeat the contact. Each code has a page: https://www.twilio.com/docs/api/errors/<code> */
 export const twilioCodes: CodeTable = {
@@ -122,8 +122,23 @@ export const twilioCodes: CodeTable = {
   },
 }
 
+/** Codes that come with a receipt only. Each has a page: https://www.twilio.com/docs/api/errors/<code> */
+export const receiptCodes: MeaningTable = {
+  30001: 'its queue was full',
+  30002: 'the account was suspended',
+  30003: 'the phone is switched off, out of reach, or takes no messages',
+  30004: 'the message was blocked, or the number takes no messages',
+  30005: 'the number is unknown, or no longer in use',
+  30006: 'the number is a landline, or its carrier cannot be reached',
+  30007: 'a carrier filtered the message as unwanted',
+  30008: 'the carrier gave no reason',
+  30009: 'a part of the message was lost',
+  30010: 'the price was above the limit of the message',
+  30034: 'the sending number is not registered for messages to this country',
+}
+
 /** Each has a page: https://www.twilio.com/docs/api/errors/<code> */
-export const twilioSuppressingCodes: SuppressingCodes = {
+export const suppressingCodes: SuppressingCodes = {
   // "Invalid 'To' Phone Number"
   21211: 'invalid_contact',
   // "Unknown destination handset": it may no longer exist.

@@ -2,17 +2,11 @@ import { createHmac } from 'node:crypto'
 import { isSameSecret } from '../../core/accounts/same-secret.ts'
 import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../../core/receipts/receipt.ts'
 import { contentTypeOf, fieldsOf, headerOf, parseJson, wordOf } from '../../core/receipts/receipt-request.ts'
-import { twilioCodes } from './codes.ts'
-import { twilioAuthorization } from './login.ts'
+import { meaningIn } from '../shared/code-table.ts'
+import { receiptCodes, twilioCodes } from './codes.ts'
+import { type Login, type TwilioConfig, twilioAuthorization } from './config.ts'
 
-interface TwilioReceiptConfig {
-  accountSid: string
-  authToken?: string | undefined
-  apiKeySid?: string | undefined
-  apiKeySecret?: string | undefined
-  baseUrl: string
-  statusCallback?: boolean | undefined
-}
+type Receiving = Login & Pick<TwilioConfig, 'baseUrl'> & Partial<Pick<TwilioConfig, 'statusCallback'>>
 
 const kinds: Record<string, ReceiptKind> = {
   accepted: 'accepted',
@@ -26,31 +20,13 @@ const kinds: Record<string, ReceiptKind> = {
   failed: 'undelivered',
 }
 
-/** Codes that come with a receipt only. Each has a page: https://www.twilio.com/docs/api/errors/<code> */
-const deliveryCodes: Record<string, string> = {
-  30001: 'its queue was full',
-  30002: 'the account was suspended',
-  30003: 'the phone is switched off, out of reach, or takes no messages',
-  30004: 'the message was blocked, or the number takes no messages',
-  30005: 'the number is unknown, or no longer in use',
-  30006: 'the number is a landline, or its carrier cannot be reached',
-  30007: 'a carrier filtered the message as unwanted',
-  30008: 'the carrier gave no reason',
-  30009: 'a part of the message was lost',
-  30010: 'the price was above the limit of the message',
-  30034: 'the sending number is not registered for messages to this country',
-}
-
-/** What a code of a failure means: of an answer, or of a receipt. */
-export const twilioMeaning = (code: string): string | undefined =>
-  twilioCodes[code]?.meaning ?? deliveryCodes[code]
-
 /**
  * Status callbacks: https://www.twilio.com/docs/messaging/guides/outbound-message-status-in-status-callbacks
  *
  * `MessageSid=SM…&MessageStatus=undelivered&ErrorCode=30003&AccountSid=AC…&To=…&From=…&ApiVersion=2010-04-01`
  */
-export const twilioReceipts: ReceiptRules<TwilioReceiptConfig> = {
+export const twilioReceipts: ReceiptRules<Receiving> = {
+  words: kinds,
   areForEach: true,
   needPublicUrl: true,
   areOn: ({ statusCallback, authToken }) => statusCallback === true && authToken !== undefined,
@@ -88,7 +64,7 @@ function receiptOf(requestId: string, status: string, fields: Pick<URLSearchPara
   const code = fields.get('ErrorCode') ?? ''
   const providerCode = /^[1-9]\d{0,5}$/.test(code) ? code : null
   const kind = kinds[status] ?? 'accepted'
-  const reason = twilioMeaning(providerCode ?? '') ?? 'Twilio could not deliver it'
+  const reason = meaningIn(providerCode, twilioCodes, receiptCodes) ?? 'Twilio could not deliver it'
   return {
     requestId,
     kind,
@@ -136,10 +112,4 @@ const signatureOf = (text: string, authToken: string) =>
   createHmac('sha1', authToken).update(text).digest('base64')
 
 /** It tries again if the connection or the answer fails: https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides */
-const overrides = '#rc=5&rp=5xx,ct,rt'
-
-/** Where Twilio sends a message's receipts. */
-export function statusCallbackUrl(publicBaseUrl: string, channelId: string, requestId: string): string {
-  const base = publicBaseUrl.replace(/\/+$/, '')
-  return `${base}/receipts/${channelId}?requestId=${requestId}${overrides}`
-}
+export const overrides = '#rc=5&rp=5xx,ct,rt'

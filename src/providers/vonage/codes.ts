@@ -1,5 +1,6 @@
 import { wordOf } from '../../core/receipts/receipt-request.ts'
-import type { CodeTable } from '../shared/code-table.ts'
+import type { SuppressingCodes } from '../../core/suppression/suppression.ts'
+import type { CodeTable, MeaningTable } from '../shared/code-table.ts'
 
 const account = { outcome: 'channel_refused', fault: 'sender' } as const
 const message = { outcome: 'rejected', fault: 'message' } as const
@@ -45,6 +46,37 @@ export const vonageCodes: CodeTable = {
   'jwt-revoked': { ...account, meaning: "the channel's private key was revoked" },
   'invalid-api-key': { ...account, meaning: 'it does not know the API key' },
   'invalid-signature': { ...account, meaning: 'the signature is not valid' },
+}
+
+/** Codes that come with a status only: https://developer.vonage.com/en/api-errors/messages */
+export const receiptCodes: MeaningTable = {
+  1180: 'the phone is switched off, or out of reach',
+  1190: 'the number is no longer in use',
+  1200: "the number's move to another carrier isn't complete",
+  1210: 'a carrier filtered the message as unwanted',
+  1220: 'the phone was busy',
+  1230: 'a network failed',
+  1240: 'the contact asked to get no more messages (STOP)',
+  1250: 'there is no route to the number',
+  1260: 'the number could not be reached',
+  1270: "the carrier blocked the message because of the contact's age",
+  1280: 'the carrier blocked the message',
+  1290: "the contact's prepaid account has no credit",
+  1300: 'the number is no user of the messaging service',
+  1310: "the contact's device cannot receive the message",
+  1320: 'the message was already sent',
+  1330: 'the carrier gave no reason; the number may be unknown',
+  1340: 'the contact has not written within the last 24 hours: send a template',
+}
+
+/** https://developer.vonage.com/en/api-errors/messages */
+export const suppressingCodes: SuppressingCodes = {
+  // "Invalid or Missing Msisdn Param"
+  1170: 'invalid_contact',
+  // "Absent Subscriber - Permanent": the number is no longer in use.
+  1190: 'bounce',
+  // "Anti-Spam Rejection - STOP"
+  1240: 'opt_out',
 }
 
 /** The code of an error: the end of its type, or else its title, which is a text otherwise. Never a value that could be a phone number. */

@@ -9,12 +9,9 @@ import {
   parseJson,
   textOf,
 } from '../../core/receipts/receipt-request.ts'
-import type { SuppressingCodes } from '../../core/suppression/suppression.ts'
-import { vonageCodeOf, vonageCodes } from './codes.ts'
-
-interface VonageReceiptConfig {
-  signatureSecret?: string | undefined
-}
+import { meaningIn } from '../shared/code-table.ts'
+import { receiptCodes, vonageCodeOf, vonageCodes } from './codes.ts'
+import type { VonageConfig } from './config.ts'
 
 /** https://developer.vonage.com/en/messages/concepts/messages-status-callbacks */
 const kinds: Record<string, ReceiptKind> = {
@@ -25,41 +22,6 @@ const kinds: Record<string, ReceiptKind> = {
   undeliverable: 'undelivered',
 }
 
-/** Codes that come with a status only: https://developer.vonage.com/en/api-errors/messages */
-const deliveryCodes: Record<string, string> = {
-  1180: 'the phone is switched off, or out of reach',
-  1190: 'the number is no longer in use',
-  1200: "the number's move to another carrier isn't complete",
-  1210: 'a carrier filtered the message as unwanted',
-  1220: 'the phone was busy',
-  1230: 'a network failed',
-  1240: 'the contact asked to get no more messages (STOP)',
-  1250: 'there is no route to the number',
-  1260: 'the number could not be reached',
-  1270: "the carrier blocked the message because of the contact's age",
-  1280: 'the carrier blocked the message',
-  1290: "the contact's prepaid account has no credit",
-  1300: 'the number is no user of the messaging service',
-  1310: "the contact's device cannot receive the message",
-  1320: 'the message was already sent',
-  1330: 'the carrier gave no reason; the number may be unknown',
-  1340: 'the contact has not written within the last 24 hours: send a template',
-}
-
-/** https://developer.vonage.com/en/api-errors/messages */
-export const vonageSuppressingCodes: SuppressingCodes = {
-  // "Invalid or Missing Msisdn Param"
-  1170: 'invalid_contact',
-  // "Absent Subscriber - Permanent": the number is no longer in use.
-  1190: 'bounce',
-  // "Anti-Spam Rejection - STOP"
-  1240: 'opt_out',
-}
-
-/** What a code of a failure means: of an answer, or of a status. */
-export const vonageMeaning = (code: string): string | undefined =>
-  vonageCodes[code]?.meaning ?? deliveryCodes[code]
-
 /**
  * Status callbacks of the Messages API. The hash of the body is in a signed token (JWT, HS256):
  * https://developer.vonage.com/en/getting-started/concepts/webhooks#decoding-signed-webhooks
@@ -67,7 +29,8 @@ export const vonageMeaning = (code: string): string | undefined =>
  * `{"message_uuid":"…","to":"…","from":"…","timestamp":"2026-11-23T14:00:00.000Z","status":"rejected","client_ref":"…",
  * "error":{"type":"https://developer.vonage.com/api-errors/messages#1300","title":"1300","detail":"…","instance":"…"}}`
  */
-export const vonageReceipts: ReceiptRules<VonageReceiptConfig> = {
+export const vonageReceipts: ReceiptRules<Pick<VonageConfig, 'signatureSecret'>> = {
+  words: kinds,
   areForEach: true,
   needPublicUrl: false,
   areOn: ({ signatureSecret }) => signatureSecret !== undefined,
@@ -107,7 +70,7 @@ function receiptOf(status: string, fields: Record<string, unknown>): Receipt {
   const { client_ref, message_uuid, timestamp, error } = fields
   const code = vonageCodeOf(fieldsOf(error)) ?? null
   const kind = kinds[status] ?? 'accepted'
-  const reason = vonageMeaning(code ?? '') ?? 'Vonage could not deliver it'
+  const reason = meaningIn(code, vonageCodes, receiptCodes) ?? 'Vonage could not deliver it'
   return {
     requestId: textOf(client_ref) ?? '',
     kind,

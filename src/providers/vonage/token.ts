@@ -5,23 +5,21 @@ const validSeconds = 900
 /** A token is used for less than it is valid, because clocks differ. */
 const usedMs = 600_000
 
+/** A signature costs a millisecond, so a channel's token is used for ten minutes. */
+const made = new WeakMap<VonageConfig, { token: string; until: number }>()
+
 /**
- * Makes tokens of applications (RFC 7519), as Vonage wants them:
- * https://developer.vonage.com/en/getting-started/concepts/authentication. A signature costs a millisecond, so that each is used
- * for ten minutes.
+ * The token of an application (RFC 7519), as Vonage wants it:
+ * https://developer.vonage.com/en/getting-started/concepts/authentication.
  *
  * @param nowMs by PostgreSQL's clock, because Vonage refuses a token of another time.
  */
-export function createTokenOf(nowMs: () => number) {
-  const made = new WeakMap<VonageConfig, { token: string; until: number }>()
-  return (config: VonageConfig): string => {
-    const now = nowMs()
-    const known = made.get(config)
-    if (known && now < known.until) return known.token
-    const token = signedToken(config, Math.floor(now / 1000))
-    made.set(config, { token, until: now + usedMs })
-    return token
-  }
+export function tokenOf(config: VonageConfig, nowMs: number): string {
+  const known = made.get(config)
+  if (known && nowMs < known.until) return known.token
+  const token = signedToken(config, Math.floor(nowMs / 1000))
+  made.set(config, { token, until: nowMs + usedMs })
+  return token
 }
 
 function signedToken({ applicationId, privateKey = '' }: VonageConfig, now: number): string {

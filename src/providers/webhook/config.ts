@@ -1,11 +1,6 @@
 import { z } from 'zod'
-import type { ProviderRules } from '../../core/channels/provider.ts'
-import { contactTypes } from '../../core/contacts/contact.ts'
-import { textTemplate } from '../../core/messages/text-template.ts'
 import { optional, string } from '../../core/requests/fields.ts'
-import { meaningOfStatus } from '../../core/requests/http-status.ts'
 import { parseUrl } from '../../core/requests/parse-url.ts'
-import { webhookReceipts } from './receipts.ts'
 
 const maxUrlLength = 2048
 const secretBytes = { min: 24, max: 64 }
@@ -39,26 +34,11 @@ const retryDelays = z
   .min(1, 'is empty')
   .max(maxDelays, `at most ${maxDelays}`)
 
-const config = z.strictObject({ url: checked(urlIssue), secret, retryDelaysSeconds: optional(retryDelays) })
-
-const ownMeanings: Record<number, string> = {
-  401: 'the receiver does not accept the signature (its secret or its clock differs)',
-  410: 'the receiver accepts no more messages from this channel',
-}
-
-/** Posts every message to the client's own server, signed by Standard Webhooks (docs/reference/providers/webhook.md). */
-export const webhook = {
-  contactTypes,
-  messageTypes: ['text', 'template', 'media'],
-  maxTextCharacters: 4096,
-  // The receiver recognises a repeat by its webhook-id.
-  onUncertain: 'resend',
-  template: textTemplate,
-  meaningOf: ({ providerStatus = 0 }) => ownMeanings[providerStatus] ?? meaningOfStatus(providerStatus),
-  receipts: webhookReceipts,
-  config,
-  retryDelaysOf: (given) => (given as WebhookConfig).retryDelaysSeconds,
-} as const satisfies ProviderRules
+export const config = z.strictObject({
+  url: checked(urlIssue),
+  secret,
+  retryDelaysSeconds: optional(retryDelays),
+})
 
 export type WebhookConfig = z.output<typeof config>
 

@@ -6,10 +6,7 @@ import { isSignedWebhook } from '../../core/receipts/standard-webhooks.ts'
 import { characters, choice, optional, string } from '../../core/requests/fields.ts'
 import { describeIssue, describeIssues } from '../../core/requests/issues.ts'
 import { parseMoment } from '../../core/sends/send-at.ts'
-
-interface WebhookReceiptConfig {
-  secret: string | string[]
-}
+import type { WebhookConfig } from './config.ts'
 
 export const maxPerRequest = 100
 const aMoment = z
@@ -35,7 +32,8 @@ export const webhookReceipt = z
 export const receiptList = z.array(webhookReceipt).min(1, 'is empty').max(maxPerRequest)
 
 /** Receipts that the receiver of a channel's messages sends back, signed like those messages (docs/reference/providers/webhook.md). */
-export const webhookReceipts: ReceiptRules<WebhookReceiptConfig> = {
+export const webhookReceipts: ReceiptRules<Pick<WebhookConfig, 'secret'>> = {
+  words: { delivered: 'delivered', read: 'read', undelivered: 'undelivered' },
   areForEach: false,
   needPublicUrl: false,
   areOn: () => true,

@@ -1,25 +1,24 @@
 import type { SuppressingCodes } from '../../core/suppression/suppression.ts'
-import type { CodeTable, KnownCode } from '../shared/code-table.ts'
+import type { CodeTable, MeaningTable } from '../shared/code-table.ts'
 
 /** For limits that recover over hours. */
 const slowLimitMs = 15 * 60 * 1000
 
+const noPermission = {
+  outcome: 'channel_refused',
+  fault: 'sender',
+  meaning: "the channel's access token lacks a permission",
+} as const
+
 /** Meta's documentation says to decide by the code: https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes */
 export const whatsAppCodes: CodeTable = {
+  ...Object.fromEntries(Array.from({ length: 100 }, (_, index) => [200 + index, noPermission])),
   0: { outcome: 'channel_refused', fault: 'sender', meaning: "the channel's access token is not accepted" },
   1: { outcome: 'retry_later', fault: 'provider', meaning: 'Meta had an unknown error' },
   2: { outcome: 'retry_later', fault: 'provider', meaning: "Meta's API is down or overloaded" },
-  3: {
-    outcome: 'channel_refused',
-    fault: 'sender',
-    meaning: "the channel's access token lacks a permission",
-  },
+  3: noPermission,
   4: { outcome: 'retry_later', fault: 'sender', meaning: 'the app has reached its limit of calls' },
-  10: {
-    outcome: 'channel_refused',
-    fault: 'sender',
-    meaning: "the channel's access token lacks a permission",
-  },
+  10: noPermission,
   17: {
     outcome: 'retry_later',
     fault: 'sender',
@@ -68,11 +67,7 @@ export const whatsAppCodes: CodeTable = {
     meaning: "the account may not send to the contact's country",
   },
   131000: { outcome: 'retry_later', fault: 'provider', meaning: 'Meta had an unknown error' },
-  131005: {
-    outcome: 'channel_refused',
-    fault: 'sender',
-    meaning: "the channel's access token lacks a permission",
-  },
+  131005: noPermission,
   131008: { outcome: 'rejected', fault: 'message', meaning: 'a required field is missing' },
   131009: {
     outcome: 'rejected',
@@ -222,32 +217,14 @@ export const whatsAppCodes: CodeTable = {
 }
 
 /** `message_status` of a message that WhatsApp accepted, but doesn't deliver at once. */
-const statusMeanings: Readonly<Record<string, string>> = {
+export const heldBackCodes: MeaningTable = {
   held_for_quality_assessment:
     'WhatsApp holds it back until it has assessed the quality of its template, and may then drop it',
   paused: 'WhatsApp has paused its delivery, and may drop it',
-}
-
-/** The meaning of an error code or a `message_status`. */
-export function whatsAppMeaning(code: string): string | undefined {
-  return whatsAppCode(code)?.meaning ?? statusMeanings[code]
-}
-
-const isPermissionCode = (code: number) => code >= 200 && code <= 299
-
-export function whatsAppCode(code: number | string): KnownCode | undefined {
-  if (isPermissionCode(Number(code))) {
-    return {
-      outcome: 'channel_refused',
-      fault: 'sender',
-      meaning: "the channel's access token lacks a permission",
-    }
-  }
-  return whatsAppCodes[code]
 }
 
 /**
  * "User stopped marketing messages". A contact without WhatsApp (131026) isn't suppressed, because other channels may reach it.
  * https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
  */
-export const whatsAppSuppressingCodes: SuppressingCodes = { 131050: 'opt_out' }
+export const suppressingCodes: SuppressingCodes = { 131050: 'opt_out' }

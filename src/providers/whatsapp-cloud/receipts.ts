@@ -2,13 +2,9 @@ import { createHmac } from 'node:crypto'
 import { isSameSecret } from '../../core/accounts/same-secret.ts'
 import type { ReadReceipts, Receipt, ReceiptKind, ReceiptRules } from '../../core/receipts/receipt.ts'
 import { fieldsOf, headerOf, itemsOf, jsonOf, textOf, wordOf } from '../../core/receipts/receipt-request.ts'
-import { whatsAppMeaning } from './codes.ts'
-
-interface WhatsAppReceiptConfig {
-  phoneNumberId: string
-  appSecret?: string | undefined
-  verifyToken?: string | undefined
-}
+import { meaningIn } from '../shared/code-table.ts'
+import { whatsAppCodes } from './codes.ts'
+import type { WhatsAppCloudConfig } from './config.ts'
 
 /** Each of a contact's devices may report. `played` is of a voice message. */
 const kinds: Record<string, ReceiptKind> = {
@@ -26,7 +22,10 @@ const kinds: Record<string, ReceiptKind> = {
  * `{"object":"whatsapp_business_account","entry":[{"id":"…","changes":[{"field":"messages","value":{"metadata":{"phone_number_id":"…"},
  * "statuses":[{"id":"wamid.…","status":"delivered","timestamp":"1750263773","recipient_id":"…","biz_opaque_callback_data":"…"}]}}]}]}`
  */
-export const whatsAppReceipts: ReceiptRules<WhatsAppReceiptConfig> = {
+export const whatsAppReceipts: ReceiptRules<
+  Pick<WhatsAppCloudConfig, 'phoneNumberId' | 'appSecret' | 'verifyToken'>
+> = {
+  words: kinds,
   areForEach: true,
   needPublicUrl: false,
   areOn: ({ appSecret, verifyToken }) => appSecret !== undefined && verifyToken !== undefined,
@@ -82,7 +81,7 @@ function receiptOf(status: string, fields: Record<string, unknown>, sender: stri
     providerMessageId: textOf(id),
     // Meta's own words may repeat the number.
     ...(status === 'failed' && {
-      reason: whatsAppMeaning(providerCode ?? '') ?? 'WhatsApp could not deliver it',
+      reason: meaningIn(providerCode, whatsAppCodes) ?? 'WhatsApp could not deliver it',
     }),
   }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { reasonsToWait } from '../../../db/reasons-to-wait.ts'
 import { waitFor } from '../../../db/sends/wait-now.ts'
-import type { ProviderRules } from '../../../src/core/channels/provider.ts'
 import { type Advice, explain, type SendFacts } from '../../../src/core/explanation/explain.ts'
 import type { Fault } from '../../../src/core/sends/outcome.ts'
 import {
@@ -11,7 +10,8 @@ import {
   type StoredEvent,
 } from '../../../src/core/sends/timeline.ts'
 import { causes } from '../../../src/core/suppression/suppression.ts'
-import { providerNames, providerRules } from '../../../src/providers/index.ts'
+import { providerNames, providers } from '../../../src/providers/index.ts'
+import { meaningOfAnswer } from '../../../src/providers/meaning-of-answer.ts'
 import { twilioCodes } from '../../../src/providers/twilio/codes.ts'
 import { whatsAppCodes } from '../../../src/providers/whatsapp-cloud/codes.ts'
 import { queuedRecord } from '../../support/send-record.ts'
@@ -54,6 +54,7 @@ const facts: SendFacts = {
   ahead: null,
   waitedFor: null,
   channels: [],
+  meaningOf: meaningOfAnswer,
   channel: {
     channelId,
     provider: 'twilio',
@@ -719,7 +720,7 @@ describe('the entries', () => {
 
 describe('the meaning of an answer', () => {
   const meaning = (name: (typeof providerNames)[number], providerStatus?: number, providerCode?: string) => {
-    const rules: ProviderRules = providerRules[name]
+    const rules = providers[name]
     return rules.meaningOf({ providerStatus, providerCode })
   }
 

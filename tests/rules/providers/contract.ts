@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ContactType, contactKinds, contactTypes } from '../../../src/core/contacts/contact.ts'
 import type { Message, MessageType } from '../../../src/core/messages/message.ts'
 import { type Fault, faults, type Outcome } from '../../../src/core/sends/outcome.ts'
-import { type ProviderName, providerRules } from '../../../src/providers/index.ts'
-import type { Delivery, Provider } from '../../../workers/providers/provider.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
+import { type ProviderName, providers } from '../../../src/providers/index.ts'
+import type { Sender } from '../../../workers/providers/sender.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { expectSooner, timed, unlessStoodStill } from '../../support/standstill.ts'
 import { anyMessage } from './any-message.ts'
@@ -20,7 +21,7 @@ export type FakeServer =
 
 /** What a provider's test brings to the suite: the provider, and its emulator. */
 export interface Harness {
-  provider: Provider
+  provider: Sender
   /** A config that the provider's rules accept, and one that they refuse. */
   goodConfig: object
   badConfig: object
@@ -49,7 +50,7 @@ const messages: Record<MessageType, Message[]> = {
 /** The promises that every provider keeps; each provider's test file runs them. */
 export function describeProvider(name: ProviderName, open: () => Promise<Harness>): void {
   describe(`the provider contract: ${name}`, () => {
-    const rules = providerRules[name]
+    const rules = providers[name]
     let harness: Harness
     beforeAll(async () => {
       harness = await open()

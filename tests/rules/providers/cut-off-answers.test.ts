@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
-import { twilio as twilioRules } from '../../../src/providers/twilio/config.ts'
-import { twilio } from '../../../src/providers/twilio/request.ts'
-import { whatsappCloud as whatsappRules } from '../../../src/providers/whatsapp-cloud/config.ts'
-import { whatsappCloud } from '../../../src/providers/whatsapp-cloud/request.ts'
+import { twilio as twilioRules } from '../../../src/providers/twilio/index.ts'
+import { whatsappCloud as whatsappRules } from '../../../src/providers/whatsapp-cloud/index.ts'
 import { createHttpClient } from '../../../workers/http/http.ts'
-import type { Provider } from '../../../workers/providers/provider.ts'
+import type { Sender } from '../../../workers/providers/sender.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { httpSender } from '../../support/http-sender.ts'
 import {
   answerRawAndClose,
   openWebhookReceiver,
@@ -26,14 +25,14 @@ afterAll(async () => {
 const codes = {
   twilio: {
     rules: twilioRules,
-    provider: twilio(
-      http,
-      () => '',
-      () => '',
-    ),
+    provider: httpSender(twilioRules, http),
     body: '{"code":14107,',
   },
-  'whatsapp-cloud': { rules: whatsappRules, provider: whatsappCloud(http), body: '{"error":{"code":131056,' },
+  'whatsapp-cloud': {
+    rules: whatsappRules,
+    provider: httpSender(whatsappRules, http),
+    body: '{"error":{"code":131056,',
+  },
 }
 const credentials = {
   twilio: { accountSid: `AC${'0a'.repeat(16)}`, authToken: 't0ken', from: '+15550100100' },
@@ -46,7 +45,7 @@ async function outcomeOf(name: keyof typeof codes, status: string) {
   const baseUrl = receiver.at(answerRawAndClose(head + body))
   const config = rules.config.parse({ ...credentials[name], baseUrl })
   const delivery = buildDelivery(rules, config)
-  return await (provider as Provider).send(delivery, AbortSignal.timeout(100_000))
+  return await (provider as Sender).send(delivery, AbortSignal.timeout(100_000))
 }
 
 test.each(['twilio', 'whatsapp-cloud'] as const)(

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
-import { type SmtpConfig, smtp as smtpRules } from '../../../src/providers/smtp/config.ts'
-import { webhook as webhookRules } from '../../../src/providers/webhook/config.ts'
-import { webhook } from '../../../src/providers/webhook/request.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { SmtpConfig } from '../../../src/providers/smtp/config.ts'
+import { smtp as smtpRules } from '../../../src/providers/smtp/index.ts'
+import { webhook as webhookRules } from '../../../src/providers/webhook/index.ts'
 import { createHttpClient } from '../../../workers/http/http.ts'
 import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
-import type { Delivery } from '../../../workers/providers/provider.ts'
-import { smtp } from '../../../workers/providers/smtp.ts'
+import { createSmtpSender } from '../../../workers/providers/smtp.ts'
 import { openMediaMemory } from '../../../workers/sends/dispatch/media-memory.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { withMemory } from '../../support/fetching.ts'
+import { httpSender } from '../../support/http-sender.ts'
 import { webhookSecret } from '../../support/webhook-receiver.ts'
 
 /** No connection of TCP has a route to a group of hosts. */
@@ -24,7 +25,7 @@ test('a call by HTTP for which the machine has no route was not made', async () 
   const http = createHttpClient({ allowedPrivateNetworks })
   const config = webhookRules.config.parse({ url: `http://${noRoute}/hook`, secret: webhookSecret })
   const delivery = { ...buildDelivery(webhookRules, config, {}), config }
-  expect(await webhook(http).send(delivery, signal())).toMatchObject({
+  expect(await httpSender(webhookRules, http).send(delivery, signal())).toMatchObject({
     outcome: 'not_called',
     reason: 'the machine has no route (ENETUNREACH)',
     shortage: { advice: expect.stringContaining('routes') },
@@ -56,7 +57,7 @@ test('a mail for which the machine has no route was not begun', async () => {
   const config = smtpRules.config.parse({ host: noRoute, port: 2525, from: 'shop@example.com' })
   const changes = { contact: { type: 'email', value: 'ann@example.com' } } as const
   const delivery = buildDelivery(smtpRules, config, changes) as Delivery<SmtpConfig>
-  expect(await smtp(media).send(delivery, signal())).toMatchObject({
+  expect(await createSmtpSender(media).send(delivery, signal())).toMatchObject({
     outcome: 'not_called',
     reason: 'the machine has no route (ENETUNREACH)',
   })

@@ -2,19 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/core/messages/message.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { sendIssue } from '../../../src/core/sends/send-issue.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
 import { resendCodes } from '../../../src/providers/resend/codes.ts'
-import { type ResendConfig, resend as rules } from '../../../src/providers/resend/config.ts'
+import type { ResendConfig } from '../../../src/providers/resend/config.ts'
 import {
   openResendEmulator,
   type ResendAnswer,
   type ResendCall,
   resendError,
 } from '../../../src/providers/resend/dev/emulator.ts'
-import { resend } from '../../../src/providers/resend/request.ts'
+import { resend as rules } from '../../../src/providers/resend/index.ts'
 import type { Emulator } from '../../../src/providers/shared/dev/emulator.ts'
 import { createHttpClient } from '../../../workers/http/http.ts'
-import type { Delivery } from '../../../workers/providers/provider.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { httpSender } from '../../support/http-sender.ts'
 import { describeProvider, type FakeServer } from './contract.ts'
 
 const loopback = [parseNetwork('127.0.0.0/8')]
@@ -34,7 +35,7 @@ describeProvider('resend', async () => {
   const emulator = await openResendEmulator()
   const http = createHttpClient({ allowedPrivateNetworks: loopback })
   return {
-    provider: resend(http),
+    provider: httpSender(rules, http),
     goodConfig: good,
     badConfig: { ...good, from: 'Acme' },
     templates: [definition, { subject: '{{name}}', html: '<p>{{name}}</p>' }],
@@ -71,7 +72,7 @@ async function send(parts: Partial<Delivery<unknown>> = {}, changes: object = {}
   const before = emulator.calls.length
   const config: ResendConfig = rules.config.parse({ ...emulator.config, ...changes })
   const delivery = { ...buildDelivery(rules, config, parts), config }
-  const outcome = await resend(http).send(delivery, AbortSignal.timeout(100_000))
+  const outcome = await httpSender(rules, http).send(delivery, AbortSignal.timeout(100_000))
   return { outcome, delivery, calls: emulator.calls.slice(before) }
 }
 

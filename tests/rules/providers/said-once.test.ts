@@ -7,26 +7,28 @@ import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 import { buildTimeline } from '../../../src/core/sends/timeline.ts'
 import { type Emulators, startEmulators, stopEmulators } from '../../../src/dev/world/emulators.ts'
 import type { ProviderName } from '../../../src/providers/index.ts'
-import { providerRules } from '../../../src/providers/index.ts'
+import { providers as rulesOf } from '../../../src/providers/index.ts'
+import { meaningOfAnswer } from '../../../src/providers/meaning-of-answer.ts'
 import { resendCodes } from '../../../src/providers/resend/codes.ts'
 import { resendError } from '../../../src/providers/resend/dev/emulator.ts'
-import { resend } from '../../../src/providers/resend/request.ts'
+import { resend } from '../../../src/providers/resend/index.ts'
 import { meaningOfReply } from '../../../src/providers/smtp/replies/meanings.ts'
 import { twilioCodes } from '../../../src/providers/twilio/codes.ts'
 import { twilioError } from '../../../src/providers/twilio/dev/message.ts'
-import { twilio } from '../../../src/providers/twilio/request.ts'
+import { twilio } from '../../../src/providers/twilio/index.ts'
 import { vonageCodes } from '../../../src/providers/vonage/codes.ts'
 import { vonageError } from '../../../src/providers/vonage/dev/emulator.ts'
-import { vonage } from '../../../src/providers/vonage/request.ts'
-import { webhook } from '../../../src/providers/webhook/request.ts'
+import { vonage } from '../../../src/providers/vonage/index.ts'
+import { webhook } from '../../../src/providers/webhook/index.ts'
 import { whatsAppCodes } from '../../../src/providers/whatsapp-cloud/codes.ts'
 import { graphError } from '../../../src/providers/whatsapp-cloud/dev/emulator.ts'
-import { whatsappCloud } from '../../../src/providers/whatsapp-cloud/request.ts'
+import { whatsappCloud } from '../../../src/providers/whatsapp-cloud/index.ts'
 import { createHttpClient } from '../../../workers/http/http.ts'
 import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
-import type { Provider } from '../../../workers/providers/provider.ts'
-import { smtp } from '../../../workers/providers/smtp.ts'
+import type { Sender } from '../../../workers/providers/sender.ts'
+import { createSmtpSender } from '../../../workers/providers/smtp.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { httpSender } from '../../support/http-sender.ts'
 import { queuedRecord } from '../../support/send-record.ts'
 
 const allowedPrivateNetworks = [parseNetwork('127.0.0.0/8')]
@@ -46,13 +48,13 @@ afterAll(async () => {
 
 type Name = keyof Emulators
 
-const providers: Record<Name, Provider<never>> = {
-  'whatsapp-cloud': whatsappCloud(http),
-  twilio: twilio(http, link, link),
-  vonage: vonage(http, link),
-  resend: resend(http),
-  smtp: smtp(media),
-  webhook: webhook(http),
+const providers: Record<Name, Sender<never>> = {
+  'whatsapp-cloud': httpSender(whatsappCloud, http),
+  twilio: httpSender(twilio, http, { mediaLink: link, receiptsLink: link }),
+  vonage: httpSender(vonage, http, { mediaLink: link }),
+  resend: httpSender(resend, http),
+  smtp: createSmtpSender(media),
+  webhook: httpSender(webhook, http),
 }
 
 /** Makes a provider refuse a send with one of its codes, in these words. */
@@ -88,7 +90,7 @@ const unknown: Record<Name, string> = {
 async function refusalBy(name: Name, answer: unknown): Promise<AttemptOutcome> {
   const emulator: { config: object; answerNext(answer: never): void } = emulators[name]
   emulator.answerNext(answer as never)
-  const rules = providerRules[name as ProviderName]
+  const rules = rulesOf[name as ProviderName]
   const config = rules.config.parse(emulator.config)
   const delivery = { ...buildDelivery(rules, config, {}), config }
   return await providers[name].send(delivery as never, AbortSignal.timeout(30_000))
@@ -115,6 +117,7 @@ function textsOn(provider: ProviderName, outcome: AttemptOutcome): string[] {
     ahead: null,
     waitedFor: null,
     channels: [],
+    meaningOf: meaningOfAnswer,
     channel: {
       channelId: queuedRecord.channelId,
       provider,

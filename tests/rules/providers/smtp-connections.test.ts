@@ -1,22 +1,24 @@
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { smtp as rules, type SmtpConfig } from '../../../src/providers/smtp/config.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { SmtpConfig } from '../../../src/providers/smtp/config.ts'
 import {
   openSmtpEmulator,
   type SmtpAnswer,
   type SmtpEmulator,
   type SmtpStep,
 } from '../../../src/providers/smtp/dev/emulator.ts'
+import { smtp as rules } from '../../../src/providers/smtp/index.ts'
 import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
-import type { Delivery, Provider } from '../../../workers/providers/provider.ts'
-import { smtp } from '../../../workers/providers/smtp.ts'
+import type { Sender } from '../../../workers/providers/sender.ts'
+import { createSmtpSender } from '../../../workers/providers/smtp.ts'
 import { openSmtpConnections } from '../../../workers/providers/smtp-connections.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { eventually } from '../../support/wait.ts'
 
 const media = createMediaFetcher({ allowedPrivateNetworks: [] })
 let emulator: SmtpEmulator
-let provider: Provider<SmtpConfig>
+let provider: Sender<SmtpConfig>
 let config: SmtpConfig
 
 beforeAll(async () => {
@@ -24,7 +26,7 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   emulator.calls.length = 0
-  provider = smtp(media)
+  provider = createSmtpSender(media)
   config = rules.config.parse(emulator.config)
 })
 afterEach(async () => {
@@ -71,7 +73,7 @@ test('a channel with another config has connections of its own', async () => {
 })
 
 test('a connection on which the server refused something is not kept', async () => {
-  provider = smtp(media, {}, openSmtpConnections({ longestIdleMs: 60_000, maxMails: 100 }))
+  provider = createSmtpSender(media, {}, openSmtpConnections({ longestIdleMs: 60_000, maxMails: 100 }))
   await first()
   expect((await send(config, 'unknown@example.com')).outcome.outcome).toBe('rejected')
   await eventually('no session is open', async () => emulator.open() === 0)
@@ -144,7 +146,7 @@ test('a kept connection that hangs is given up with the call, without another tr
 
 test('a connection is closed once it is idle, or has brought its mails', async () => {
   const connections = openSmtpConnections({ longestIdleMs: 200, maxMails: 3 })
-  provider = smtp(media, {}, connections)
+  provider = createSmtpSender(media, {}, connections)
   for (let mail = 1; mail <= 4; mail++) await first()
   expect(places()).toEqual([1, 2, 3, 1])
   await eventually('no session is open', async () => emulator.open() === 0)
@@ -184,7 +186,7 @@ test('whatever the server does at any mail of a session, it gets each mail at mo
     fc.asyncProperty(fc.array(anyAnswer, { minLength: 1, maxLength: 5 }), async (answers) => {
       const own = await openSmtpEmulator()
       const by = rules.config.parse(own.config)
-      const mails = smtp(media)
+      const mails = createSmtpSender(media)
       own.answerNext(...answers)
       for (const _ of answers) {
         const delivery = buildDelivery(rules, by) as Delivery<SmtpConfig>

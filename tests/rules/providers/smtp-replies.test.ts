@@ -2,15 +2,16 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault } from '../../../src/core/sends/outcome.ts'
-import { smtp as rules, type SmtpConfig } from '../../../src/providers/smtp/config.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { SmtpConfig } from '../../../src/providers/smtp/config.ts'
 import {
   openSmtpEmulator,
   type SmtpAnswer,
   type SmtpEmulator,
 } from '../../../src/providers/smtp/dev/emulator.ts'
+import { smtp as rules } from '../../../src/providers/smtp/index.ts'
 import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
-import type { Delivery } from '../../../workers/providers/provider.ts'
-import { smtp } from '../../../workers/providers/smtp.ts'
+import { createSmtpSender } from '../../../workers/providers/smtp.ts'
 import { cert, key } from '../../support/certificate.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { expectSooner, timed } from '../../support/standstill.ts'
@@ -36,7 +37,7 @@ function send(parts: Attempt = {}, answers: SmtpAnswer[] = []) {
   emulator.answerNext(...answers)
   const config = { ...rules.config.parse(emulator.config), ...parts.config }
   const delivery = buildDelivery(rules, config, { ...parts, config }) as Delivery<SmtpConfig>
-  return smtp(media, { ca: cert }).send(delivery, AbortSignal.timeout(timeoutMs))
+  return createSmtpSender(media, { ca: cert }).send(delivery, AbortSignal.timeout(timeoutMs))
 }
 
 /** Forwards to a server, and can send its client replies of its own. */

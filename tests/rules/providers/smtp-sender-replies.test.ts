@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hourMs } from '../../../src/core/durations.ts'
-import { smtp as rules, type SmtpConfig } from '../../../src/providers/smtp/config.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { SmtpConfig } from '../../../src/providers/smtp/config.ts'
 import {
   openSmtpEmulator,
   type SmtpAnswer,
   type SmtpEmulator,
 } from '../../../src/providers/smtp/dev/emulator.ts'
+import { smtp as rules } from '../../../src/providers/smtp/index.ts'
 import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
-import type { Delivery } from '../../../workers/providers/provider.ts'
-import { smtp } from '../../../workers/providers/smtp.ts'
+import { createSmtpSender } from '../../../workers/providers/smtp.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 
 const media = createMediaFetcher({ allowedPrivateNetworks: [] })
@@ -26,7 +27,7 @@ function send(answer: SmtpAnswer) {
   emulator.answerNext(answer)
   const config = rules.config.parse(emulator.config)
   const delivery = buildDelivery(rules, config, {}) as Delivery<SmtpConfig>
-  return smtp(media).send(delivery, AbortSignal.timeout(20_000))
+  return createSmtpSender(media).send(delivery, AbortSignal.timeout(20_000))
 }
 
 const steps = ['MAIL', 'RCPT', 'DATA', 'end'] as const

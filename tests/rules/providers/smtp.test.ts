@@ -5,17 +5,18 @@ import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Network, parseNetwork } from '../../../src/core/requests/public-address.ts'
 import type { Fault } from '../../../src/core/sends/outcome.ts'
-import { smtp as rules, type SmtpConfig } from '../../../src/providers/smtp/config.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { SmtpConfig } from '../../../src/providers/smtp/config.ts'
 import {
   openSmtpEmulator,
   type SmtpAnswer,
   type SmtpEmulator,
 } from '../../../src/providers/smtp/dev/emulator.ts'
 import type { MailPart } from '../../../src/providers/smtp/dev/mail-part.ts'
+import { smtp as rules } from '../../../src/providers/smtp/index.ts'
 import { composeMail } from '../../../src/providers/smtp/mail.ts'
 import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
-import type { Delivery } from '../../../workers/providers/provider.ts'
-import { smtp } from '../../../workers/providers/smtp.ts'
+import { createSmtpSender } from '../../../workers/providers/smtp.ts'
 import { openSmtpConnections } from '../../../workers/providers/smtp-connections.ts'
 import { createFetchLinkedMedia } from '../../../workers/sends/dispatch/fetch-media.ts'
 import { openMediaMemory } from '../../../workers/sends/dispatch/media-memory.ts'
@@ -73,7 +74,7 @@ const callsOf = (requestId: string) =>
   emulator.calls.filter(({ mail }) => mail?.headers['message-id']?.includes(requestId))
 
 describeProvider('smtp', async () => ({
-  provider: smtp(media),
+  provider: createSmtpSender(media),
   goodConfig: { host: 'mail.example.com', from: 'ann@example.com' },
   badConfig: { host: 'mail.example.com' },
   templates: [definition],
@@ -110,7 +111,7 @@ async function asDispatched(delivery: Delivery<unknown>, withinMs = 100_000): Pr
 const fetchedFor = (delivery: Delivery<unknown>, withinMs: number) =>
   createFetchLinkedMedia(
     { settings: { PROVIDER_TIMEOUT_SECONDS: withinMs / 1000, WORKER_CONCURRENCY: 10 } },
-    { smtp: smtp(media) },
+    { smtp: createSmtpSender(media) },
   )(
     { requestId: delivery.requestId, accountId: 'an account', provider: 'smtp' },
     delivery,
@@ -136,7 +137,7 @@ async function send(
     const dispatched = await fetchedFor(delivery, withinMs)
     if ('outcome' in dispatched) return { outcome: dispatched }
     const mail = dispatched as Delivery<SmtpConfig>
-    const provider = smtp(media, tls, openSmtpConnections(), networks)
+    const provider = createSmtpSender(media, tls, openSmtpConnections(), networks)
     return { outcome: await provider.send(mail, AbortSignal.timeout(withinMs)) }
   })
   return { ...sent, delivery, calls: emulator.calls.slice(before) }
@@ -941,7 +942,7 @@ describe('no session', () => {
   test('is opened for a call that is over before it began', async () => {
     const before = emulator.calls.length
     const delivery = buildDelivery(rules, rules.config.parse(emulator.config)) as Delivery<SmtpConfig>
-    expect((await smtp(media).send(delivery, AbortSignal.abort())).outcome).toBe('retry_later')
+    expect((await createSmtpSender(media).send(delivery, AbortSignal.abort())).outcome).toBe('retry_later')
     await sleep(50)
     expect(emulator.calls).toHaveLength(before)
   })

@@ -2,17 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/core/messages/message.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import type { Fault } from '../../../src/core/sends/outcome.ts'
-import { twilio as rules, type TwilioConfig } from '../../../src/providers/twilio/config.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { TwilioConfig } from '../../../src/providers/twilio/config.ts'
 import {
   startTwilioEmulator,
   type TwilioAnswer,
   type TwilioEmulator,
 } from '../../../src/providers/twilio/dev/emulator.ts'
 import { twilioError } from '../../../src/providers/twilio/dev/message.ts'
-import { twilio } from '../../../src/providers/twilio/request.ts'
+import { twilio as rules } from '../../../src/providers/twilio/index.ts'
+import { overrides } from '../../../src/providers/twilio/receipts.ts'
 import { createHttpClient } from '../../../workers/http/http.ts'
-import type { Delivery } from '../../../workers/providers/provider.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { httpSender } from '../../support/http-sender.ts'
 import { describeProvider, type FakeServer } from './contract.ts'
 
 const accountSid = `AC${'0a'.repeat(16)}`
@@ -52,7 +54,7 @@ describeProvider('twilio', async () => {
   const http = createHttpClient({ allowedPrivateNetworks: loopback })
   let before = 0
   return {
-    provider: twilio(http, linkTo, receiptsOf),
+    provider: httpSender(rules, http, { mediaLink: linkTo, receiptsLink: receiptsOf }),
     goodConfig: good,
     badConfig: { accountSid, authToken },
     templates: [
@@ -171,9 +173,9 @@ describe('the definition of a template', () => {
   })
 
   test('is needed, unless the template is named by its content SID', () => {
-    expect(rules.template.unregisteredIssue(contentSid)).toBeUndefined()
-    expect(rules.template.unregisteredIssue('welcome')).toMatch(/template set/)
-    expect(rules.template.unregisteredIssue(`${contentSid}\n`)).toMatch(/template set/)
+    expect(rules.template.unregisteredIssue?.(contentSid)).toBeUndefined()
+    expect(rules.template.unregisteredIssue?.('welcome')).toMatch(/template set/)
+    expect(rules.template.unregisteredIssue?.(`${contentSid}\n`)).toMatch(/template set/)
   })
 })
 
@@ -191,7 +193,10 @@ async function send(parts: Partial<Delivery<unknown>> = {}, configChanges: objec
   const before = emulator.calls.length
   const config = rules.config.parse({ ...emulator.config, ...configChanges })
   const delivery = { ...buildDelivery(rules, config, parts), config }
-  const outcome = await twilio(http, linkTo, receiptsOf).send(delivery, AbortSignal.timeout(100_000))
+  const outcome = await httpSender(rules, http, { mediaLink: linkTo, receiptsLink: receiptsOf }).send(
+    delivery,
+    AbortSignal.timeout(100_000),
+  )
   return { outcome, delivery, calls: emulator.calls.slice(before) }
 }
 
@@ -626,7 +631,7 @@ describe('the emulator refuses', () => {
 test('with statusCallback, each message carries the address for its receipts; without, none', async () => {
   const { calls, delivery } = await send({}, { statusCallback: true })
   expect(calls).toMatchObject([
-    { form: { StatusCallback: receiptsOf(delivery.channelId, delivery.requestId) } },
+    { form: { StatusCallback: receiptsOf(delivery.channelId, delivery.requestId) + overrides } },
   ])
   const without = await send()
   expect(without.calls[0]?.form).not.toHaveProperty('StatusCallback')

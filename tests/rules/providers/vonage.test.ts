@@ -4,18 +4,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MediaType, Message } from '../../../src/core/messages/message.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { sendIssue } from '../../../src/core/sends/send-issue.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
 import { vonageCodes } from '../../../src/providers/vonage/codes.ts'
-import { vonage as rules, type VonageConfig } from '../../../src/providers/vonage/config.ts'
+import type { VonageConfig } from '../../../src/providers/vonage/config.ts'
 import {
   openVonageEmulator,
   type VonageAnswer,
   type VonageEmulator,
   vonageError,
 } from '../../../src/providers/vonage/dev/emulator.ts'
-import { vonage } from '../../../src/providers/vonage/request.ts'
+import { vonage as rules } from '../../../src/providers/vonage/index.ts'
 import { createHttpClient } from '../../../workers/http/http.ts'
-import type { Delivery } from '../../../workers/providers/provider.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { httpSender } from '../../support/http-sender.ts'
 import { describeProvider, type FakeServer } from './contract.ts'
 
 const loopback = [parseNetwork('127.0.0.0/8')]
@@ -36,7 +37,7 @@ describeProvider('vonage', async () => {
   const emulator = await openVonageEmulator()
   const http = createHttpClient({ allowedPrivateNetworks: loopback })
   return {
-    provider: vonage(http, linkTo),
+    provider: httpSender(rules, http, { mediaLink: linkTo }),
     goodConfig: good,
     badConfig: { ...good, via: 'mms' },
     templates: [
@@ -76,7 +77,10 @@ async function send(parts: Partial<Delivery<unknown>> = {}, changes: object = {}
   const before = emulator.calls.length
   const config: VonageConfig = rules.config.parse({ ...emulator.config, ...changes })
   const delivery = { ...buildDelivery(rules, config, parts), config }
-  const outcome = await vonage(http, linkTo).send(delivery, AbortSignal.timeout(100_000))
+  const outcome = await httpSender(rules, http, { mediaLink: linkTo }).send(
+    delivery,
+    AbortSignal.timeout(100_000),
+  )
   return { outcome, delivery, calls: emulator.calls.slice(before) }
 }
 
@@ -150,7 +154,7 @@ describe('a channel by WhatsApp', () => {
 })
 
 describe('a channel by SMS', () => {
-  const limited = () => ({ ...rules, ...rules.limitsOf(rules.config.parse({ ...good, via: 'sms' })) })
+  const limited = () => ({ ...rules, ...rules.limitsOf?.(rules.config.parse({ ...good, via: 'sms' })) })
   const contact = { type: 'phone', value: '+4915112345678' } as const
   const issueOf = (message: Message) => sendIssue(limited(), { contact, message, hasPublicUrl: true })
   const text = (length: number): Message => ({ type: 'text', text: { value: 'x'.repeat(length) } })
@@ -274,7 +278,7 @@ describe('an application', () => {
   test('has one token for ten minutes, by the clock of PostgreSQL, and then another', async () => {
     let now = Date.now()
     const config = rules.config.parse({ ...emulator.config, ...byApplication() })
-    const provider = vonage(http, linkTo, () => now)
+    const provider = httpSender(rules, http, { mediaLink: linkTo, nowMs: () => now })
     const tokenAt = async (minutes: number) => {
       now = Date.now() + minutes * 60_000
       const delivery = { ...buildDelivery(rules, config), config }

@@ -3,12 +3,13 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { type Fault, longestRetryAfterMs } from '../../../src/core/sends/outcome.ts'
-import { webhook as rules, type WebhookConfig } from '../../../src/providers/webhook/config.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { WebhookConfig } from '../../../src/providers/webhook/config.ts'
 import { startWebhookEmulator, type WebhookAnswer } from '../../../src/providers/webhook/dev/emulator.ts'
-import { webhook } from '../../../src/providers/webhook/request.ts'
+import { webhook as rules } from '../../../src/providers/webhook/index.ts'
 import { createHttpClient, type HttpClient, type HttpClientOptions } from '../../../workers/http/http.ts'
-import type { Delivery } from '../../../workers/providers/provider.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { httpSender } from '../../support/http-sender.ts'
 import { expectSooner, timed, unlessStoodStill } from '../../support/standstill.ts'
 import { eventually } from '../../support/wait.ts'
 import {
@@ -48,7 +49,7 @@ describeProvider('webhook', async () => {
   const emulator = await startWebhookEmulator()
   const http = createHttpClient({ allowedPrivateNetworks: loopback })
   return {
-    provider: webhook(http),
+    provider: httpSender(rules, http),
     goodConfig: { url: 'https://example.com/messages?from=us', secret },
     badConfig: { url: 'https://example.com/messages' },
     arrange: async (behaviour, delivery) => {
@@ -82,7 +83,7 @@ function openClient(changes: Partial<HttpClientOptions> = {}): HttpClient {
 }
 
 function open(changes: Partial<HttpClientOptions> = {}, withinMs = 100_000) {
-  const provider = webhook(openClient(changes))
+  const provider = httpSender(rules, openClient(changes))
   return async (to: string | Behaviour, parts: Partial<Delivery<unknown>> = {}) => {
     const url = typeof to === 'string' ? to : receiver.at(to)
     const delivery = buildDelivery(rules, { url, secret }, parts) as Delivery<WebhookConfig>
@@ -219,7 +220,7 @@ test.each<[string, Partial<Delivery<unknown>>]>([
 ])('a receiver that refuses what docs/reference/api.md does not document accepts %s', async (_, parts) => {
   const emulator = await startWebhookEmulator()
   const delivery = buildDelivery(rules, emulator.config, parts) as Delivery<WebhookConfig>
-  const outcome = await webhook(openClient()).send(delivery, AbortSignal.timeout(100_000))
+  const outcome = await httpSender(rules, openClient()).send(delivery, AbortSignal.timeout(100_000))
   await emulator.stop()
   expect(outcome).toMatchObject({ outcome: 'sent', providerMessageId: `received-${delivery.requestId}` })
 })
@@ -228,7 +229,7 @@ test('with two secrets each verifies by itself, in the order of the list', async
   const other = `whsec_${Buffer.alloc(32, 'other').toString('base64')}`
   const config = { url: receiver.at(accept), secret: [other, secret] }
   const delivery = buildDelivery(rules, config) as Delivery<WebhookConfig>
-  expect(await webhook(openClient()).send(delivery, AbortSignal.timeout(100_000))).toMatchObject({
+  expect(await httpSender(rules, openClient()).send(delivery, AbortSignal.timeout(100_000))).toMatchObject({
     outcome: 'sent',
   })
   const [call] = receiver.callsOf(delivery.requestId)

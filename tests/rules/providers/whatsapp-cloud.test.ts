@@ -1,21 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/core/messages/message.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
 import type { Emulator } from '../../../src/providers/shared/dev/emulator.ts'
-import {
-  whatsappCloud as rules,
-  type WhatsAppCloudConfig,
-} from '../../../src/providers/whatsapp-cloud/config.ts'
+import type { WhatsAppCloudConfig } from '../../../src/providers/whatsapp-cloud/config.ts'
 import {
   graphError,
   openWhatsAppEmulator,
   type WhatsAppAnswer,
   type WhatsAppCall,
 } from '../../../src/providers/whatsapp-cloud/dev/emulator.ts'
-import { whatsappCloud } from '../../../src/providers/whatsapp-cloud/request.ts'
+import { whatsappCloud as rules } from '../../../src/providers/whatsapp-cloud/index.ts'
 import { createHttpClient, type HttpClient } from '../../../workers/http/http.ts'
-import type { Delivery } from '../../../workers/providers/provider.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { httpSender } from '../../support/http-sender.ts'
 import { expectSooner, timed } from '../../support/standstill.ts'
 import { eventually } from '../../support/wait.ts'
 import { describeProvider, type FakeServer } from './contract.ts'
@@ -38,7 +36,7 @@ describeProvider('whatsapp-cloud', async () => {
   const far = await openWhatsAppEmulator()
   const http = createHttpClient({ allowedPrivateNetworks: loopback })
   return {
-    provider: whatsappCloud(http),
+    provider: httpSender(rules, http),
     goodConfig: { phoneNumberId: '106540352242922', accessToken: 'EAAJB' },
     badConfig: { phoneNumberId: '+15550783881', accessToken: 'EAAJB' },
     templates: [
@@ -94,7 +92,7 @@ async function send(
 ) {
   far.answerNext(...answers)
   const delivery = buildDelivery(rules, configOf(), parts) as Delivery<WhatsAppCloudConfig>
-  const outcome = await whatsappCloud(http).send(delivery, limit)
+  const outcome = await httpSender(rules, http).send(delivery, limit)
   return { delivery, outcome, calls: [...far.calls] }
 }
 

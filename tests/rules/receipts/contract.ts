@@ -1,13 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ProviderRules } from '../../../src/core/channels/provider.ts'
 import type {
   ReadReceipts,
   ReceiptKind,
   ReceiptRequest,
   ReceiptRules,
 } from '../../../src/core/receipts/receipt.ts'
-import { type ProviderName, providerRules } from '../../../src/providers/index.ts'
+import { type ProviderName, providers } from '../../../src/providers/index.ts'
 
 /** What a provider's test brings to the suite. */
 export interface ReceiptHarness {
@@ -35,7 +34,7 @@ export const contactMail = 'ann.example@example.com'
 /** The promises that the receipts of every provider keep. */
 export function describeReceipts(name: ProviderName, harness: ReceiptHarness): void {
   describe(`the contract of receipts: ${name}`, () => {
-    const { config: schema, receipts }: ProviderRules = providerRules[name]
+    const { config: schema, receipts } = providers[name]
     const rules = receipts as ReceiptRules
     const config = schema.parse(harness.config)
     const otherConfig = schema.parse(harness.otherConfig)

@@ -1,8 +1,10 @@
 import twilioPackage from 'twilio'
 import { expect, test } from 'vitest'
 import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
+import { receiptsLink } from '../../../src/core/receipts/receipts-link.ts'
+import { receiptCodes } from '../../../src/providers/twilio/codes.ts'
 import { statusCallback } from '../../../src/providers/twilio/dev/reports.ts'
-import { statusCallbackUrl, twilioMeaning, twilioReceipts } from '../../../src/providers/twilio/receipts.ts'
+import { overrides, twilioReceipts } from '../../../src/providers/twilio/receipts.ts'
 import { cpuMsOf } from '../../support/cpu-time.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
 
@@ -138,7 +140,7 @@ test.each(['https://messages.example.com', 'https://messages.example.com:443'])(
   'the address may be signed with the fragment that it was given to Twilio with: %s',
   (base) => {
     const target = `/receipts/1?requestId=${aRequestId}`
-    const { hash } = new URL(statusCallbackUrl(base, '1', aRequestId))
+    const { hash } = new URL(receiptsLink(base, '1', aRequestId) + overrides)
     expect(isProven(signed(fields, target, base + target + hash))).toBe(true)
     expect(isProven(signed(fields, target, `${base}${target}#rc=1`))).toBe(false)
   },
@@ -154,7 +156,7 @@ test('another host, path or query than the signed one is refused, whatever the H
 })
 
 test('what the emulator signs, Twilio’s package validates', () => {
-  const url = statusCallbackUrl(`${publicBaseUrl}/`, 'channel', aRequestId)
+  const url = receiptsLink(`${publicBaseUrl}/`, 'channel', aRequestId) + overrides
   const { headers, ...report } = statusCallback(url, config.authToken, fields)
   expect(report.url).toBe(`${publicBaseUrl}/receipts/channel?requestId=${aRequestId}`)
   expect(validateRequest(config.authToken, headers['x-twilio-signature'] ?? '', report.url, fields)).toBe(
@@ -163,7 +165,7 @@ test('what the emulator signs, Twilio’s package validates', () => {
 })
 
 test('the callback’s address is one that Twilio takes: no underscore in its host, at most 4000 characters, retries asked for', () => {
-  const url = new URL(statusCallbackUrl(publicBaseUrl, aRequestId, aRequestId))
+  const url = new URL(receiptsLink(publicBaseUrl, aRequestId, aRequestId) + overrides)
   expect(url.hash).toBe('#rc=5&rp=5xx,ct,rt')
 })
 
@@ -179,7 +181,7 @@ test('a failure has its code, its meaning in our words, and the time as Twilio g
         providerCode: '30003',
         providerAt: '2611231422',
         providerMessageId: fields.MessageSid,
-        reason: twilioMeaning('30003'),
+        reason: receiptCodes['30003'],
       },
     ],
   })

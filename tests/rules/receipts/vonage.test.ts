@@ -1,9 +1,9 @@
 import { webcrypto } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
-import { vonage } from '../../../src/providers/vonage/config.ts'
 import { statusReport } from '../../../src/providers/vonage/dev/reports.ts'
-import { vonageMeaning, vonageReceipts } from '../../../src/providers/vonage/receipts.ts'
+import { vonage } from '../../../src/providers/vonage/index.ts'
+import { vonageReceipts } from '../../../src/providers/vonage/receipts.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
 
 const signatureSecret = 'aB3'.repeat(20)
@@ -112,7 +112,7 @@ test.each<[string, unknown, string | null]>([
         providerAt: JSON.parse(body).timestamp,
         providerCode,
         providerMessageId: taken.id,
-        reason: vonageMeaning(providerCode ?? '') ?? 'Vonage could not deliver it',
+        reason: vonage.meaningOf({ providerCode: providerCode ?? '' }) ?? 'Vonage could not deliver it',
       },
     ],
     unexpected: 0,

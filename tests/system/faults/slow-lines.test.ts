@@ -1,17 +1,18 @@
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import type { Outcome } from '../../../src/core/sends/outcome.ts'
-import { type ProviderName, providerRules } from '../../../src/providers/index.ts'
+import { type ProviderName, providers } from '../../../src/providers/index.ts'
 import { openSmtpEmulator } from '../../../src/providers/smtp/dev/emulator.ts'
-import { webhook } from '../../../src/providers/webhook/request.ts'
+import { webhook } from '../../../src/providers/webhook/index.ts'
 import { openWhatsAppEmulator } from '../../../src/providers/whatsapp-cloud/dev/emulator.ts'
-import { whatsappCloud } from '../../../src/providers/whatsapp-cloud/request.ts'
+import { whatsappCloud } from '../../../src/providers/whatsapp-cloud/index.ts'
 import { createHttpClient, type HttpClient } from '../../../workers/http/http.ts'
 import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
 import { withinTimeLimit } from '../../../workers/http/time-limit.ts'
-import type { Provider } from '../../../workers/providers/provider.ts'
-import { smtp } from '../../../workers/providers/smtp.ts'
+import type { Sender } from '../../../workers/providers/sender.ts'
+import { createSmtpSender } from '../../../workers/providers/smtp.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { httpSender } from '../../support/http-sender.ts'
 import { openSlowLine } from '../../support/slow-line.ts'
 import { expectSooner, timed } from '../../support/standstill.ts'
 import { accept, openWebhookReceiver, webhookSecret } from '../../support/webhook-receiver.ts'
@@ -40,8 +41,8 @@ async function lineTo(test: TestContext, port: number, rate = bytesPerSecond): P
 }
 
 /** Sends the largest media, within the time limit that a worker gives it. */
-async function sendLargest(name: ProviderName, provider: Provider, config: object) {
-  const rules = providerRules[name]
+async function sendLargest(name: ProviderName, provider: Sender, config: object) {
+  const rules = providers[name]
   const message = {
     type: 'media',
     media: { mediaType: 'document', mimetype: 'text/plain', filename: 'a.txt', sizeBytes: content.length },
@@ -76,7 +77,7 @@ test('16 MiB over a slow line reach a webhook whole, in a call that takes longer
   timeout: timeToTestMs,
 }, async (context) => {
   const { receiver, config } = await slowWebhook(context)
-  expectSentSlowly(await sendLargest('webhook', webhook(http) as Provider, config))
+  expectSentSlowly(await sendLargest('webhook', httpSender(webhook, http) as Sender, config))
   const [call] = receiver.calls
   expect(call).toMatchObject({ isVerified: true })
   expect(JSON.parse(call?.body ?? '{}').message.media.base64 === content.toString('base64')).toBe(true)
@@ -90,7 +91,7 @@ test('16 MiB over a slow line are uploaded to WhatsApp whole', {
   const baseUrl = new URL(String(emulator.config.baseUrl))
   baseUrl.port = String(await lineTo(context, Number(baseUrl.port)))
   const config = { ...emulator.config, baseUrl: baseUrl.origin }
-  expectSentSlowly(await sendLargest('whatsapp-cloud', whatsappCloud(http) as Provider, config))
+  expectSentSlowly(await sendLargest('whatsapp-cloud', httpSender(whatsappCloud, http) as Sender, config))
 })
 
 test('a mail with 16 MiB over a slow line is accepted whole', {
@@ -99,7 +100,7 @@ test('a mail with 16 MiB over a slow line is accepted whole', {
   const emulator = await openSmtpEmulator()
   context.onTestFinished(() => emulator.stop())
   const config = { ...emulator.config, port: await lineTo(context, emulator.config.port) }
-  expectSentSlowly(await sendLargest('smtp', smtp(media) as Provider, config))
+  expectSentSlowly(await sendLargest('smtp', createSmtpSender(media) as Sender, config))
   const [{ mail } = {}] = emulator.calls
   expect(mail?.content.equals(content)).toBe(true)
 })
@@ -108,7 +109,7 @@ test('a receiver that stops reading ends the call a timeout later, not when a sl
   timeout: timeToTestMs,
 }, async (context) => {
   const { config } = await slowWebhook(context, 0)
-  const { outcome, ...span } = await sendLargest('webhook', webhook(http) as Provider, config)
+  const { outcome, ...span } = await sendLargest('webhook', httpSender(webhook, http) as Sender, config)
   expect(outcome).toMatchObject({ outcome: 'uncertain' })
   expect(span.tookMs).toBeGreaterThanOrEqual(timeoutMs)
   expectSooner(span, 4 * timeoutMs)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type ContactType, contactKinds, parseContact } from '../../../src/core/contacts/contact.ts'
 import { type MessageType, messageTypes } from '../../../src/core/messages/message.ts'
 import { sendRequestSchemas } from '../../../src/core/sends/send-request.ts'
-import { providerRules } from '../../../src/providers/index.ts'
+import { providers } from '../../../src/providers/index.ts'
 import { samples } from '../../support/media-samples.ts'
 import { type JsonSchema, type Pools, valuesOf } from './schema-values.ts'
 import { contentSid, type Target, type World } from './world.ts'
@@ -100,7 +100,7 @@ function coherent(body: GoodBody): object {
 
 /** What a field is filled with that asks for more than a text: mostly what it takes, at times what it just doesn't. */
 function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): Pools {
-  const { contactTypes } = providerRules[provider]
+  const { contactTypes } = providers[provider]
   const contacts: Partial<Record<ContactType, fc.Arbitrary<string>>> = { phone: phones, email: emails }
   const flows = mostly(fc.constant(flowId), stranger.flowId, flowId.toUpperCase(), 'none', '')
   return {

@@ -1,6 +1,6 @@
 import { setTemplate } from '../../../db/accounts/templates.ts'
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
-import { type ProviderName, providerNames, providerRules } from '../../../src/providers/index.ts'
+import { type ProviderName, providerNames, providers } from '../../../src/providers/index.ts'
 import { attemptedSend } from '../../support/attempts.ts'
 import { accept, buildAccount, buildKey, newContact, textBody } from '../../support/builders.ts'
 import { buildProviderChannel } from '../../support/provider-channel.ts'
@@ -97,7 +97,7 @@ export async function buildWorld(): Promise<World> {
   for (const provider of providerNames) {
     const channelId = await buildProviderChannel(service, accountId, provider, configs[provider])
     await setTemplate(service.runtime.db, { channelId, name: 'welcome', definition: definitions[provider] })
-    const isMail = providerRules[provider].contactTypes[0] === 'email'
+    const isMail = providers[provider].contactTypes[0] === 'email'
     const body = textBody('Hello', isMail ? 'ada@example.com' : newContact())
     const sentId = await attemptedSend(service, { ...account, channelId }, accepted, body)
     targets.push({ provider, channelId, accountId, apiKey, isLimited: false, sentId })

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/core/messages/message.ts'
-import { smtp as rules, type SmtpConfig } from '../../../src/providers/smtp/config.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { SmtpConfig } from '../../../src/providers/smtp/config.ts'
 import { parseMail } from '../../../src/providers/smtp/dev/mail-part.ts'
+import { smtp as rules } from '../../../src/providers/smtp/index.ts'
 import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
-import type { Delivery, Provider } from '../../../workers/providers/provider.ts'
-import { smtp } from '../../../workers/providers/smtp.ts'
+import type { Sender } from '../../../workers/providers/sender.ts'
+import { createSmtpSender } from '../../../workers/providers/smtp.ts'
 import { openSmtpConnections } from '../../../workers/providers/smtp-connections.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { canRunPostfix, type Postfix, startPostfix } from '../../support/postfix.ts'
@@ -14,14 +16,14 @@ import { eventually } from '../../support/wait.ts'
 describe.runIf(canRunPostfix)('Postfix', () => {
   const media = createMediaFetcher({ allowedPrivateNetworks: [] })
   let server: Postfix
-  let provider: Provider<SmtpConfig>
+  let provider: Sender<SmtpConfig>
   let config: SmtpConfig
 
   beforeAll(async () => {
     server = await startPostfix({ message_size_limit: '30000000', smtpd_timeout: '3s' })
   })
   beforeEach(() => {
-    provider = smtp(media)
+    provider = createSmtpSender(media)
     config = configOf()
   })
   afterAll(async () => {
@@ -147,7 +149,7 @@ describe.runIf(canRunPostfix)('Postfix', () => {
   })
 
   test('a connection that the server has ended costs no attempt', async () => {
-    provider = smtp(media, {}, openSmtpConnections({ longestIdleMs: 60_000, maxMails: 100 }))
+    provider = createSmtpSender(media, {}, openSmtpConnections({ longestIdleMs: 60_000, maxMails: 100 }))
     expect((await send()).outcome.outcome).toBe('sent')
     const ended = async () => (await server.log()).match(/timeout after END-OF-MESSAGE/g)?.length ?? 0
     const before = await ended()

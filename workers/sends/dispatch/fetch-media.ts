@@ -7,11 +7,12 @@ import { lateMediaKeptMs, waitInSlotMs } from '../../../src/core/sends/delivery-
 import type { AttemptOutcome, Outcome } from '../../../src/core/sends/outcome.ts'
 import type { Reservation } from '../../../src/platform/memory/memory-budget.ts'
 import { NotAcquired, Semaphore } from '../../../src/platform/memory/semaphore.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import { type FetchedMedia, noMemory, notInTime } from '../../http/media-answer.ts'
 import type { MediaFetcher, MediaLink } from '../../http/media-fetcher.ts'
 import { withinTimeLimit } from '../../http/time-limit.ts'
-import type { Delivery, Provider } from '../../providers/provider.ts'
+import type { Sender } from '../../providers/sender.ts'
 import type { EnteredSend } from '../send-states.ts'
 import { tryReserve } from './media-memory.ts'
 import { PutOffs } from './put-off.ts'
@@ -51,7 +52,7 @@ type Fetch = (
  */
 export function createFetchLinkedMedia(
   { settings }: Needs<never, 'PROVIDER_TIMEOUT_SECONDS' | 'WORKER_CONCURRENCY'>,
-  providers: Readonly<Record<string, Provider>>,
+  providers: Readonly<Record<string, Sender>>,
   putOffs = new PutOffs(),
 ): Fetch {
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000

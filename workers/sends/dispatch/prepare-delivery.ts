@@ -1,15 +1,14 @@
-import type { ProviderRules } from '../../../src/core/channels/provider.ts'
 import { otherWorkerDelayMs } from '../../../src/core/sends/delivery-times.ts'
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
 import { logFault } from '../../../src/platform/log/logger.ts'
 import type { Reservation } from '../../../src/platform/memory/memory-budget.ts'
 import { credentialsKeys } from '../../../src/platform/settings/settings.ts'
-import { providerRules } from '../../../src/providers/index.ts'
+import type { Delivery } from '../../../src/providers/delivery.ts'
+import { providers } from '../../../src/providers/index.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import { noMemory } from '../../http/media-answer.ts'
 import { createOpenConfig } from '../../providers/open-config.ts'
-import type { Delivery } from '../../providers/provider.ts'
 import type { EnteredSend } from '../send-states.ts'
 import { createLoadMedia } from './load-media.ts'
 import type { PutOffs } from './put-off.ts'
@@ -38,7 +37,7 @@ export function createPrepareDelivery(
 
   return async (send: EnteredSend, memory: Reservation): Promise<Delivery<unknown> | AttemptOutcome> => {
     const { requestId, accountId, message, provider } = send
-    const { fetchesMedia, receipts }: ProviderRules = providerRules[provider]
+    const { fetchesMedia, receipts } = providers[provider]
     // What to report if the step under way throws.
     let reason = noConfig
     try {

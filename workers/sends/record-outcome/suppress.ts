@@ -1,10 +1,9 @@
 import { v7 as uuidv7 } from 'uuid'
 import { type SuppressedBySend, suppressContacts } from '../../../db/suppression/by-sends.ts'
-import type { ProviderRules } from '../../../src/core/channels/provider.ts'
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 import { causeOfSign, suppressingSignOf } from '../../../src/core/suppression/suppression.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
-import { providerRules } from '../../../src/providers/index.ts'
+import { providers } from '../../../src/providers/index.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import type { EnteredSend } from '../send-states.ts'
 
@@ -16,7 +15,7 @@ export function createSuppress({ db, log, metrics }: Needs<'db' | 'log' | 'metri
   const suppress = retryUntilAvailable(log, (given: SuppressedBySend) => suppressContacts(db, [given]))
   return async ({ requestId, channelId, provider }: EnteredSend, outcome: AttemptOutcome): Promise<void> => {
     if (outcome.outcome !== 'rejected') return
-    const rules: ProviderRules = providerRules[provider]
+    const rules = providers[provider]
     const sign = suppressingSignOf(outcome, rules.suppressingCodes)
     if (sign === null) return
     metrics.contactsRefused.inc({ provider, cause: causeOfSign(sign) })

@@ -6,3 +6,7 @@ export function jsonFieldsOf(json: string): Record<string, unknown> {
     return {}
   }
 }
+
+/** The value if it is a text that isn't empty. */
+export const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined

@@ -1,7 +1,7 @@
-import type { HttpAnswer } from '../../../../workers/http/http.ts'
 import { dayMs } from '../../../core/durations.ts'
 import { longestRetryAfterMs } from '../../../core/sends/outcome.ts'
 import type { KnownCode } from '../code-table.ts'
+import type { HttpAnswer } from './http-call.ts'
 
 type Answer = Pick<HttpAnswer, 'headers' | 'at'>
 

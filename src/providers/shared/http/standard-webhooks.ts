@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { EncodedBody } from '../../../../workers/http/body-pieces.ts'
+import type { EncodedBody } from './http-body.ts'
 
 /** What a receiver verifies. */
 export interface Signed {

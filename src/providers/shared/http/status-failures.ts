@@ -1,5 +1,5 @@
-import type { HttpAnswer } from '../../../../workers/http/http.ts'
 import type { Failure } from '../../../core/sends/outcome.ts'
+import type { HttpAnswer } from './http-call.ts'
 
 /** Statuses with the same meaning at every provider. */
 const failures: Record<number, Failure> = {
@@ -16,7 +16,10 @@ export const isSuccess = (status: number) => status >= 200 && status < 300
  *
  * @param own the provider's exceptions.
  */
-export function failureOfStatus({ status }: HttpAnswer, own: Record<number, Failure> = {}): Failure {
+export function failureOfStatus(
+  { status }: Pick<HttpAnswer, 'status'>,
+  own: Record<number, Failure> = {},
+): Failure {
   const known = own[status] ?? failures[status]
   if (known) return known
   return status >= 300 && status < 500

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../../../workers/providers/provider.ts'
+import type { Delivery } from '../../delivery.ts'
 import { defaultSubject, filledSubject } from './mail-fields.ts'
 
 /** The subject of a mail that has none of its own: the channel's, with what the send has for it. */

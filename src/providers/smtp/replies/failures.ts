@@ -1,5 +1,5 @@
-import type { Step } from '../../../../workers/providers/smtp-session.ts'
 import type { Failure, Fault } from '../../../core/sends/outcome.ts'
+import type { Step } from '../session-result.ts'
 
 /** Fault by the subject of an enhanced status code (RFC 3463, 3), if it is the same for all details of the subject. */
 const faultsOfSubjects: Record<string, Fault> = {

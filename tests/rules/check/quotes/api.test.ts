@@ -9,12 +9,11 @@ import { maxKeyLength } from '../../../../src/core/requests/idempotency-key.ts'
 import { maxIssues } from '../../../../src/core/requests/issues.ts'
 import { maxDepth, maxFields } from '../../../../src/core/requests/json-limits.ts'
 import { maxPipelined } from '../../../../src/platform/http/one-by-one.ts'
-import { providerRules } from '../../../../src/providers/index.ts'
 import { figures, grouped, keyPoints, kibibytes, mebibytes, seconds, settings } from './quote.ts'
 
 figures('reference/api', {
   'Order of checks': [grouped(settings.MAX_BODY_BYTES), mebibytes(settings.MAX_BODY_BYTES)],
-  Body: [grouped(maxFields), `${maxDepth}`, `${maxIssues}`, `${providerRules.twilio.maxTextCharacters}`],
+  Body: [grouped(maxFields), `${maxDepth}`, `${maxIssues}`],
   Contact: [`${maxPhoneLength}`, `${maxEmailLength}`, `${maxLocalLength}`],
   Media: [grouped(maxMediaBytes), mebibytes(maxMediaBytes)],
   Keys: [`${settings.AUTH_FAILURE_LIMIT} requests`],

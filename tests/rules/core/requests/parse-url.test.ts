@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sendRequestSchemas } from '../../../../src/core/sends/send-request.ts'
-import { twilio } from '../../../../src/providers/twilio/config.ts'
-import { webhook } from '../../../../src/providers/webhook/config.ts'
+import { twilio } from '../../../../src/providers/twilio/index.ts'
+import { webhook } from '../../../../src/providers/webhook/index.ts'
 import { webhookSecret } from '../../../support/webhook-receiver.ts'
 
 const url = 'https://bücher.example/ü'

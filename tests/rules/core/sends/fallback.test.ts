@@ -18,7 +18,7 @@ import {
   type StoredEvent,
 } from '../../../../src/core/sends/timeline.ts'
 import { causeOfReason, causes } from '../../../../src/core/suppression/suppression.ts'
-import { providerRules } from '../../../../src/providers/index.ts'
+import { providers } from '../../../../src/providers/index.ts'
 import { queuedRecord } from '../../../support/send-record.ts'
 
 const at = new Date('2026-11-25T14:02:00Z')
@@ -46,11 +46,11 @@ const phone = { type: 'phone', value: '+4915112345678' } as const
 const text = (length: number): Message => ({ type: 'text', text: { value: 'x'.repeat(length) } })
 const media = (description: object) =>
   ({ type: 'media', media: { mediaType: 'image', ...description } }) as Message
-const bySms = { ...providerRules.vonage, ...providerRules.vonage.limitsOf({ via: 'sms' }) }
+const bySms = { ...providers.vonage, ...providers.vonage.limitsOf?.({ via: 'sms' }) }
 
 test.each<[string, Pick<EndedSend, 'message'> & Partial<EndedSend>, ProviderRules, string | undefined]>([
-  ['as long a text as it takes', { message: text(1600) }, providerRules.twilio, undefined],
-  ['a longer text', { message: text(1601) }, providerRules.twilio, 'message.text.value: at most 1600'],
+  ['as long a text as it takes', { message: text(1600) }, providers.twilio, undefined],
+  ['a longer text', { message: text(1601) }, providers.twilio, 'message.text.value: at most 1600'],
   [
     'a text that its config makes too long',
     { message: text(1001) },
@@ -66,25 +66,25 @@ test.each<[string, Pick<EndedSend, 'message'> & Partial<EndedSend>, ProviderRule
   [
     'a large file',
     { message: media({ mimetype: 'image/png', sizeBytes: 6_000_000 }) },
-    providerRules.twilio,
+    providers.twilio,
     'message.media.base64: 6000000 bytes',
   ],
   [
     'a file of another type',
     { message: media({ mediaUrl: 'https://example.com/a', mimetype: 'image/webp' }) },
-    providerRules.twilio,
+    providers.twilio,
     'message.media.mimetype: ',
   ],
   [
     'content that the provider would fetch here',
     { message: media({ mimetype: 'image/png', sizeBytes: 1 }), hasPublicUrl: false },
-    providerRules.twilio,
+    providers.twilio,
     'message.media.base64: this channel takes media by mediaUrl only',
   ],
   [
     'another kind of contact',
     { message: text(1), contact: { type: 'email', value: 'ann@example.com' } },
-    providerRules.twilio,
+    providers.twilio,
     'contact.type: ',
   ],
 ])('a fallback is asked to carry %s', (_what, given, rules, why) => {
@@ -149,7 +149,7 @@ function decide(given: Partial<EndedSend>, target: Partial<FallbackTarget>) {
   return decideFallback(
     { ...send, ...given },
     { on: null, withinSeconds: null },
-    { ...channel, rules: providerRules.twilio, ...target },
+    { ...channel, rules: providers.twilio, ...target },
   )
 }
 

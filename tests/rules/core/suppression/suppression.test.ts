@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { ProviderRules } from '../../../../src/core/channels/provider.ts'
 import {
   anyEvent,
   anyEventByContact,
@@ -16,14 +15,14 @@ import {
   suppressionCauses,
   suppressionKey,
 } from '../../../../src/core/suppression/suppression.ts'
-import { type ProviderName, providerNames, providerRules } from '../../../../src/providers/index.ts'
+import { type ProviderName, providerNames, providers } from '../../../../src/providers/index.ts'
 import { meaningsOf } from '../../../../src/providers/look-up-code.ts'
 import { hardBounceOf } from '../../../../src/providers/smtp/replies/hard-bounces.ts'
 import { twilioCodes } from '../../../../src/providers/twilio/codes.ts'
 import { vonageCodes } from '../../../../src/providers/vonage/codes.ts'
 import { whatsAppCodes } from '../../../../src/providers/whatsapp-cloud/codes.ts'
 
-const codesOf = (provider: ProviderName) => (providerRules[provider] as ProviderRules).suppressingCodes ?? {}
+const codesOf = (provider: ProviderName) => providers[provider].suppressingCodes ?? {}
 
 test('these codes suppress, with these causes, and no others', () => {
   expect(Object.fromEntries(providerNames.map((name) => [name, codesOf(name)]))).toEqual({

@@ -1,0 +1,88 @@
+import { maskText } from '../../../core/contacts/mask-text.ts'
+import type { Failure, Outcome } from '../../../core/sends/outcome.ts'
+import { type CodeTable, type KnownCode, knownCode } from '../code-table.ts'
+import { distinctTexts, reasonOf } from '../distinct-texts.ts'
+import type { AnswerParts, HttpAnswer, HttpCall } from './http-call.ts'
+import { retryWaitMs } from './retry-wait.ts'
+import { failureOfStatus, failureWithoutCode, isSuccess } from './status-failures.ts'
+
+/** What reading an answer needs of its provider. */
+export interface AnswerRules<Config> {
+  call: HttpCall<Config>
+  /** Absent if the provider has none: then the status decides, even of an answer that was cut off. */
+  codes?: CodeTable | undefined
+}
+
+/** The outcome of a provider's answer. A 2xx is accepted, whatever its body; otherwise the code decides, or else the status. */
+export function outcomeOfAnswer<Config>(
+  answer: HttpAnswer,
+  rules: AnswerRules<Config>,
+  config: Config,
+): Outcome {
+  const parts = rules.call.read(answer)
+  if (!isSuccess(answer.status)) return refusalOf(answer, parts, rules, config)
+  const { messageId, heldBackAs } = parts
+  return {
+    outcome: 'sent',
+    providerMessageId: messageId,
+    providerStatus: answer.status,
+    providerCode: heldBackAs,
+  }
+}
+
+function refusalOf<Config>(
+  answer: HttpAnswer,
+  parts: AnswerParts,
+  { call, codes }: AnswerRules<Config>,
+  config: Config,
+): Outcome {
+  const { code, decidingCode = code } = parts
+  const known = codes && knownCode(codes, decidingCode)
+  const failure = known ? failureIn(known) : (parts.failure ?? failureByStatus(answer, code, { call, codes }))
+  const isOfChannel = failure.outcome === 'channel_refused'
+  const words = wordsOf(parts, isOfChannel, call.secretsOf?.(config))
+  const reason = parts.reason ?? reasonWith(words, parts, { call, status: answer.status, known })
+  const retryAfterMs = retryWaitMs(answer, known?.wait)
+  const details = { retryAfterMs, providerStatus: answer.status, providerCode: code }
+  return { ...failure, reason, ...details }
+}
+
+function failureIn({ meaning: _, wait: __, ...failure }: KnownCode) {
+  return failure
+}
+
+function failureByStatus(
+  answer: HttpAnswer,
+  code: string | undefined,
+  { call, codes }: Pick<AnswerRules<never>, 'call' | 'codes'>,
+): Failure {
+  return codes && code === undefined
+    ? failureWithoutCode(answer, call.statuses)
+    : failureOfStatus(answer, call.statuses)
+}
+
+/** The provider's words, without secrets. What may repeat content or contact is left out, unless it is about the channel. */
+function wordsOf(
+  { title = '', details = '' }: AnswerParts,
+  isOfChannel: boolean,
+  secrets: readonly (string | undefined)[] = [],
+): string {
+  const texts = distinctTexts(isOfChannel ? [title, details] : [title])
+  return maskText(
+    texts.join('; '),
+    secrets.filter((secret) => secret !== undefined),
+  )
+}
+
+/** Our own meaning of a known code; or, of an unknown one, how it was answered. A provider's title says more than our meaning. */
+function reasonWith(
+  words: string,
+  { code, title }: AnswerParts,
+  of: { call: Pick<HttpCall<never>, 'label' | 'codeInWords'>; status: number; known: KnownCode | undefined },
+): string {
+  const { call, status, known } = of
+  if (known && title === undefined) return reasonOf(call.label, [known.meaning, words])
+  const { label, codeInWords = (given: string) => `with its code ${given}` } = call
+  const lead = `${label} answered ${status}`
+  return reasonOf(code === undefined ? lead : `${lead} ${codeInWords(code)}`, [words])
+}

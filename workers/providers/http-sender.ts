@@ -1,0 +1,55 @@
+import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
+import type { Delivery } from '../../src/providers/delivery.ts'
+import type { CallContext, HttpRequest, MediaUpload } from '../../src/providers/shared/http/http-call.ts'
+import { type AnswerRules, outcomeOfAnswer } from '../../src/providers/shared/http/outcome-of-answer.ts'
+import { isSuccess } from '../../src/providers/shared/http/status-failures.ts'
+import { type HttpClient, type HttpResult, unanswered } from '../http/http.ts'
+import type { Sender } from './sender.ts'
+
+/** Sends by any provider that is called by HTTP: makes its request, calls once, and turns the answer into an outcome. */
+export function createHttpSender<Config>(
+  http: Pick<HttpClient, 'post'>,
+  rules: AnswerRules<Config>,
+  context: CallContext,
+): Sender<Config> {
+  const { call } = rules
+  return {
+    async send(delivery, signal, moved): Promise<AttemptOutcome> {
+      const post = (request: HttpRequest) => http.post(request, signal, moved)
+      const uploaded = call.upload && (await upload(call.upload, rules, delivery, post))
+      if (uploaded && 'outcome' in uploaded) return uploaded
+      const result = await post(call.request(delivery, context, uploaded?.mediaId))
+      return result.kind === 'answer' ? outcomeOfAnswer(result, rules, delivery.config) : unanswered(result)
+    },
+  }
+}
+
+/** A failed upload is never uncertain, since no message was sent yet. */
+async function upload<Config>(
+  { request, mediaIdIn }: MediaUpload<Config>,
+  rules: AnswerRules<Config>,
+  delivery: Delivery<Config>,
+  post: (request: HttpRequest) => Promise<HttpResult>,
+): Promise<{ mediaId?: string } | AttemptOutcome> {
+  const uploading = request(delivery)
+  if (!uploading) return {}
+  const result = await post(uploading)
+  const failed = 'the media could not be uploaded:'
+  if (result.kind !== 'answer') {
+    const outcome = unanswered(result)
+    if (outcome.outcome === 'channel_refused' || outcome.outcome === 'not_called') return outcome
+    return { outcome: 'retry_later', fault: 'provider', reason: `${failed} ${result.reason}` }
+  }
+  if (!isSuccess(result.status)) {
+    const outcome = outcomeOfAnswer(result, rules, delivery.config)
+    return outcome.outcome === 'sent' ? {} : { ...outcome, reason: `${failed} ${outcome.reason}` }
+  }
+  const mediaId = mediaIdIn(result)
+  if (mediaId !== undefined) return { mediaId }
+  return {
+    outcome: 'retry_later',
+    fault: 'provider',
+    reason: `${failed} the answer contains no id`,
+    providerStatus: result.status,
+  }
+}
