@@ -33,7 +33,7 @@ export const workerTimes = {
   lookAgainMs: 200,
   afterFaultMs: 1000,
 
-  /** A permit without a rate is valid this long: for the way through the queue. With a rate, one is valid no longer than this. */
+  /** A permit without a rate is valid this long: for the way through the queue. A permit with a rate is valid no longer than this. */
   permitValidMs: 10_000,
   /** A channel counts as failing after some failed calls in a row, over at least this time. */
   failingForMs: 5000,

@@ -89,7 +89,7 @@ async function cancelSet(
     : total
 }
 
-/** The sends of the set by how they ended: why none was canceled. Those that are being sent are too late. */
+/** The sends of the set by how they ended: why none was canceled. For sends that are being sent it is too late. */
 async function endedOf(db: Database, accountId: string, set: WaitingSet['by']) {
   const counts = leftOutStates.map(async (status) => {
     const { count } = await countSends(db, accountId, { ...set, status, limit: 0 }, mostCounted)

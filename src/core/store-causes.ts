@@ -2,9 +2,8 @@
 export interface StoreCause {
   /** From a fixed list, so that it can be the label of a metric: the field `cause` of log lines. */
   cause: string
-  /** What is wrong. */
   problem: string
-  /** What to do: the field `check` of log lines. */
+  /** Logged as the field `check`. */
   advice: string
 }
 

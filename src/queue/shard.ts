@@ -26,7 +26,7 @@ export interface Shard extends RedisShard, SendQueues, EndpointQueues {}
 
 const connectRedis = { api: connectForRequests, worker: connectForWorkers, admin: connectForAdmin }
 /**
- * Far longer than it takes to replace a connection, and to add the largest batch of wake-ups. With several shards it is shorter,
+ * Far longer than it takes to replace a connection, and to add the largest batch of wake-ups. It is shorter with several shards,
  * because a batch has wake-ups of other shards, too.
  */
 const workersGiveUpAfterMs = { ofOne: 5000, ofSeveral: 2000 }

@@ -74,7 +74,7 @@ export class ShardsInForce {
       // Only once: workers of two releases would otherwise take turns.
       if (agrees) this.#mayChange = false
     } catch (error) {
-      // What was in force still is. That PostgreSQL is away, the process reports by itself.
+      // The shards in force stay. The process reports by itself that PostgreSQL is away.
       if (!isUnavailable(error) && !this.#stopping.signal.aborted)
         logWarningOnceAMinute(log, 'queue_shards_unknown', error)
     }

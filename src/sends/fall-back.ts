@@ -113,7 +113,7 @@ export function createFallback(runtime: Needs<'log', FallbackSettings>) {
   }
 }
 
-/** What the lost answer of an earlier try said. */
+/** The result for a late answer of a channel that the send has already left: it fell back. */
 function fellBefore(
   { requestId, channelId, provider }: Ended,
   { present }: FallbackCandidate,

@@ -58,7 +58,7 @@ export function noteRetry(
   metrics.retries.inc()
 }
 
-/** What follows the end of a send: its log line, its count, and the wake-ups of its endpoints and of the head of its lane. */
+/** Creates the step after the end of a send: its log line, its count, and the wake-ups of its endpoints and of the head of its lane. */
 export function createFollowEnd(
   noting: Noting,
   wakeEndpoints: (endpointIds: readonly string[]) => void,

@@ -6,7 +6,7 @@ import {
 } from '../../src/platform/http/guarded-connector.ts'
 import { protocolSwitched } from '../../src/platform/http/interim-answers.ts'
 
-/** Of one answer. */
+/** Limit of one answer. */
 export const maxAnswerBytes = 64 * 1024
 
 const reasons: Record<string, string> = {

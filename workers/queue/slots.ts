@@ -44,7 +44,7 @@ interface Part {
 const emptyPart = (): Part => ({ inFlight: 0, atWork: 0, waiting: [] })
 
 /**
- * The slots of a worker, which both queues share (docs/explanation/delivery.md#slots). What a send takes of the worker itself,
+ * The slots of a worker, which both queues share (docs/explanation/delivery.md#slots). The part of a send that uses the worker itself,
  * its claim and its outcome, is bounded apart from the wait for its provider, which costs next to nothing. A backlog may use all
  * slots but a few; the ordinary queue comes first wherever both wait.
  */

@@ -18,7 +18,7 @@ export type PasswordCheck = (c: Context<AdminEnv>) => void
 /**
  * Creates the check of ADMIN_PASSWORD, by HTTP basic authentication.
  *
- * Without a password, only requests to a loopback host name are answered. With any other name, a page of another site, open
+ * Without a password, only requests to a loopback host name are answered. Under any other name, a page of another site, open
  * in a browser on this machine, could reach these pages by DNS rebinding.
  *
  * After too many wrong passwords an address is refused for a minute, even with the right one: otherwise it could go on guessing.

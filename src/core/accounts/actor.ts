@@ -7,6 +7,6 @@ export interface Actor {
   /** A person's name; of a route, the display prefix of the API key. */
   by: string
   via: ActorVia
-  /** Of the client; of a command, the machine's name. */
+  /** The client's address; for a command, the machine's name. */
   address: string | null
 }

@@ -52,7 +52,7 @@ export function endpointResent({
   return { action: 'endpoint.resend', target: endpointId, details }
 }
 
-/** The filters of a set of sends to replay. Of those that may name a contact, only that they were given. */
+/** The filters of a set of sends to replay. The audit gets no value that may name a contact, only that it was given. */
 interface ReplayFilters {
   channelId: string
   status: string

@@ -1,6 +1,6 @@
 import type { Actor } from './actor.ts'
 
-/** What the id of a row's target is of. */
+/** The kind of thing that a row's target is. */
 export type AuditTarget =
   | 'account'
   | 'channel'
@@ -12,7 +12,7 @@ export type AuditTarget =
   | 'send'
   | 'suppression'
 
-/** What the audit records: each change, sign-ins, downloads, views of whole contacts. What its target is, and what was done. */
+/** The actions that the audit records: changes, sign-ins, downloads, views of whole contacts. Each has the kind of its target, and words. */
 export const auditActions = {
   'account.create': { target: 'account', what: 'created an account' },
   'account.update': { target: 'account', what: 'changed an account' },

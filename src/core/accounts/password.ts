@@ -13,7 +13,7 @@ interface Cost {
   p: number
 }
 
-/** What is wrong with a new password; undefined if it can be used. */
+/** The fault of a new password; undefined if it can be used. */
 export function passwordIssue(password: string): string | undefined {
   const { length } = [...password.normalize('NFKC')]
   if (/\p{Cc}/u.test(password)) return 'The password has a control character or several lines: use one line'

@@ -1,7 +1,7 @@
 import { dayMs } from '../durations.ts'
 import { retryDelayMs } from '../sends/outcome.ts'
 
-/** The result of one call of an endpoint. Of its answer, nothing else is kept. */
+/** The result of one call of an endpoint. Nothing else is kept of its answer. */
 export interface CallbackAnswer {
   /** The HTTP status; null without an answer. */
   status: number | null
@@ -20,7 +20,7 @@ export interface CallbackTry {
   durationMs: number
 }
 
-/** What becomes of a callback after a call. */
+/** The result of a call for its callback. */
 export type CallbackVerdict =
   | { result: 'delivered' }
   | { result: 'failed'; delayMs: number }

@@ -56,7 +56,7 @@ export interface CallbackContent {
   attempts: number
   providerAt: string | null
   providerCode: string | null
-  /** Of the send by then, where the type doesn't imply them. */
+  /** The send's state by then, where the type doesn't imply them. */
   status: SendStatus | null
   delivery: DeliveryState | null
 }

@@ -8,7 +8,7 @@ import {
 import type { ShownConfig } from './shown-config.ts'
 
 /**
- * What is said of a channel whose config, from before such configs were refused, lets it call in plain text; undefined if nothing.
+ * The warning about a channel whose config lets it call in plain text, from before such configs were refused; undefined if there is none.
  *
  * @param networks the allowed ones, where the process knows them. A host name may lead to one of them.
  */

@@ -26,7 +26,7 @@ export const hidden = 'set, not shown'
 
 export type ShownConfig = Record<string, string | number | boolean>
 
-/** What operators may see of a channel's config. Fields that aren't listed above are only named. */
+/** The part of a channel's config that operators may see. Fields that aren't listed above are only named. */
 export function shownConfig(config: object): ShownConfig {
   return Object.fromEntries(
     Object.entries(config)

@@ -90,8 +90,8 @@ export interface Contact {
 }
 
 /**
- * A normalised value as values are compared: `Ann@example.com` and `ann@example.com` are one person. What is sent, shown and stored is
- * as it was written. `folded` of db/delivery/contact-rule.ts is the same in SQL.
+ * A normalised value as values are compared: `Ann@example.com` and `ann@example.com` are one person. The value that is sent, shown and
+ * stored keeps the case of its letters. `folded` of db/delivery/contact-rule.ts is the same in SQL.
  */
 export const foldContactValue = (value: string): string => value.toLowerCase()
 

@@ -7,7 +7,7 @@ const encoded: [RegExp, string][] = [
   [/%2b/gi, '+'],
 ]
 
-/** What has as many digits as a number, but is none. */
+/** Texts with as many digits as a number that are none: ids, dates, times. */
 const otherDigits = [
   /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi,
   /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?/g,

@@ -2,8 +2,8 @@
 const digitsOfNumber = 7
 
 /**
- * What is wrong with a person's reason for a change of something with a contact: it names the contact. The reason goes to the audit and
- * the log, which never have one. Undefined if it doesn't.
+ * The refusal of a person's reason for a change because it names the contact; undefined if it doesn't. The reason goes to the audit and
+ * the log, which never have a contact.
  *
  * @param contactValue null if it was erased.
  */

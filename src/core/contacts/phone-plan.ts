@@ -1,11 +1,11 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import metadata from 'libphonenumber-js/min/metadata'
 
-/** What the numbers of a country code have in common. */
+/** The rules of the numbers of one country code. */
 interface Plan {
   /** How many digits may follow the country code. */
   lengths: readonly number[]
-  /** What is dialled before a number within the country, and left out after its code. */
+  /** The digits that are dialled before a number within the country, and left out after its code. */
   trunk: string | undefined
 }
 
@@ -16,7 +16,7 @@ const planOf = ([, , , lengths, , trunk]: readonly unknown[]): Plan => ({
   trunk: typeof trunk === 'string' ? trunk : undefined,
 })
 
-/** By country code. Of countries that share one, the first has the lengths of all. */
+/** By country code. If countries share one, the first has the lengths of all. */
 const plans = new Map<string, Plan>([
   ...Object.entries(metadata.country_calling_codes).map(
     ([code, [country]]) => [code, planOf((country && metadata.countries[country]) ?? [])] as const,

@@ -4,7 +4,7 @@ import { countryCodeOf, isPossibleAsWritten, planIssue, withoutTrunk } from './p
 export const maxPhoneLength = 256
 
 /**
- * What is dropped, for a character class: dots, parentheses, and every space, dash and direction mark of Unicode, written as
+ * The dropped characters, for a character class: dots, parentheses, and every space, dash and direction mark of Unicode, written as
  * ranges, since not every client's regular expressions know its properties. U+00AD, U+200B, U+2060 and U+FEFF count as dash or space.
  */
 export const phoneSeparators = String.raw` \-.()\u00a0\u00ad\u058a\u05be\u061c\u1400\u1680\u1806\u2000-\u200b\u200e-\u2015\u202a-\u202f\u2053\u205f\u2060\u2066-\u2069\u207b\u208b\u2212\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u2e5d\u3000\u301c\u3030\u30a0\ufe31\ufe32\ufe58\ufe63\ufeff\uff08\uff09\uff0d\uff0e\ud803\udd6e\ud803\udead`
@@ -25,7 +25,7 @@ const hasPlus = new RegExp(`^${gap}${plus}`)
 const trunkZero = new RegExp(`${open}${gap}0${gap}[)\uff09]`)
 /** As a spreadsheet or pandas writes a number that it took for one with decimals. */
 const float = /^[^.\uff0e]*[.\uff0e](?:0+|[0-9])[^.\uff0e0-9]*$/
-/** `(0151) …`, `(212) 555-1234`, `646-555-0123`: dialled within a country. With its country code it has a `+` or `00`. */
+/** `(0151) …`, `(212) 555-1234`, `646-555-0123`: dialled within a country. A number with its country code has a `+` or `00`. */
 const national = new RegExp(
   `^(?:[^+0-9]*${open}${gap}[0-9]|${gap}[2-9][0-9]{2}[^+0-9]+[0-9]{3}[^+0-9]+[0-9]{4}${gap}$)`,
 )

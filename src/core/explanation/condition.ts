@@ -13,7 +13,7 @@ import type { SendFacts, Wait } from './model.ts'
 export type Condition =
   /** `note`: the provider's remark on an accepted message, for example that it holds it back. */
   | { kind: 'sent'; at: string; note: string | null }
-  /** What the provider reported after it had accepted the message. */
+  /** By the provider's receipt, after it had accepted the message. */
   | { kind: 'delivered' | 'read'; at: string }
   | { kind: 'undelivered'; at: string; reason: string }
   /** The channel's provider reports messages, but for a long time not this one. */
@@ -152,7 +152,7 @@ function failureOfAttempt(
   return { kind: 'refused', reason: meaning ?? reason }
 }
 
-/** What a queued send waits for. A deleted channel holds its sends, and a scheduled send has no other wait yet. */
+/** The reason why a queued send waits. A deleted channel holds its sends, and a scheduled send has no other wait yet. */
 function waitOf({ channel, isScheduled, nextAttemptAt, wait }: SendFacts): Condition {
   if (channel.deletedAt) return { kind: 'channel_deleted' }
   if (isScheduled) return { kind: 'scheduled', at: nextAttemptAt }

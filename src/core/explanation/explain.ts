@@ -60,7 +60,7 @@ const unexplained = ({ requestId, status }: Timeline) => ({
   forCustomer: `Your message ${requestId} is ${status}.`,
 })
 
-/** What one record can't say hides nothing that the others say. */
+/** Explains one record, or uses `instead`: a record that can't be explained must not hide the others. */
 function orElse<Result>(explained: () => Result, instead: Result): Result {
   try {
     return explained()

@@ -5,7 +5,7 @@ import type { AttemptRecord } from '../sends/timeline.ts'
 export const faultOf = ({ fault }: AttemptRecord): Fault | undefined =>
   faults.find((known) => known === fault)
 
-/** What a failure means for the channel's other sends. Nothing is said of the provider's fault, which obviously concerns all. */
+/** The effect of a failure on the channel's other sends. A failure of the provider has no words here: it obviously concerns all. */
 export const effectOf: Record<Fault, string> = {
   recipient: ' It concerns this contact only: other sends of the channel go on.',
   message: ' It concerns this message only: other sends of the channel go on.',

@@ -7,7 +7,7 @@ export interface SendFacts {
   now: Date
   /** The channel that has it now. */
   channel: ChannelFacts
-  /** Those that have had it, the first one that of the request, and the one that has it now. */
+  /** The channels that have had it, beginning with that of the request, and the one that has it now. */
   channels: readonly Pick<ChannelFacts, 'channelId' | 'name' | 'provider'>[]
   /** When the next attempt is due. */
   nextAttemptAt: Date
@@ -15,7 +15,7 @@ export interface SendFacts {
   isScheduled: boolean
   /** If it is still queued at this time, it fails. */
   expiresAt: Date | null
-  /** What it waits for while it is queued; null if only for a worker. */
+  /** The reason why it waits while it is queued; null if it waits only for a worker. */
   wait: Wait | null
   /** The unfinished sends before it in its lane, counted up to `maxCountedAhead`; null if there are none. */
   ahead: { count: number; first: { requestId: string; status: SendStatus } } | null
@@ -65,9 +65,9 @@ export interface Explanation {
   summary: string
   /** Oldest first. */
   entries: ExplanationEntry[]
-  /** What the service does next, and when, if that is known; absent if it does nothing more. */
+  /** The next step of the service, and when, if that is known; absent if it does nothing more. */
   next?: { at: string | null; text: string }
-  /** What support or an operator can do; absent if nothing. */
+  /** The action for support or an operator; absent if there is none. */
   advice?: Advice
   /** A line to copy: without internals, the contact masked. */
   forCustomer: string
@@ -99,7 +99,7 @@ export interface ExplanationAnswer {
   messageId: string | null
 }
 
-/** What the sentences about a condition may refer to. */
+/** The facts that sentences about a condition may refer to. */
 export interface Details extends SendFacts {
   timeline: Timeline
   /** `3 attempts were made, the last at 14:02:11 UTC.` */
@@ -115,8 +115,8 @@ export interface ConditionTexts<C> {
   summary: Renderer<C, string>
   /** For the customer, without internals: continues after "Your text message …,". */
   customer: Renderer<C, string>
-  /** What the service does next. A string alone means that the time isn't known. */
+  /** The next step of the service. A string alone means that the time isn't known. */
   next?: string | Renderer<C, NonNullable<Explanation['next']>>
-  /** What support or an operator can do. */
+  /** The action for support or an operator. */
   advice?: string | Renderer<C, Advice>
 }

@@ -3,11 +3,11 @@ import { tidyText } from '../sends/outcome.ts'
 import type { EventFields } from '../sends/timeline-events.ts'
 import type { SuppressingSign } from '../suppression/suppression.ts'
 
-/** What is known of a sent message by its receipts. */
+/** The state of a sent message by its receipts. */
 export const deliveryStates = ['delivered', 'read', 'undelivered'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
 
-/** What a receipt says about a message: the provider has it, the contact got it, read it, or won't get it. */
+/** The news of a receipt about a message: the provider has it, the contact got it, read it, or won't get it. */
 export const receiptKinds = ['accepted', ...deliveryStates] as const
 /** The others leave the state as it is: the contact `complained`, or a text of the provider is only `told`. */
 export type ReceiptKind = (typeof receiptKinds)[number] | 'complained' | 'told'
@@ -33,7 +33,7 @@ export interface Receipt extends ReceiptFields {
   /** Further ids that it may be about, in their order. The first one of a send of the channel counts. */
   otherRequestIds?: readonly string[]
   kind: ReceiptKind
-  /** What it says of its contact, or null for nothing that suppresses it, where the code alone doesn't say it (ProviderRules.suppressingCodes). */
+  /** The sign that suppresses its contact, or null for none, where the code alone doesn't decide it (ProviderRules.suppressingCodes). */
   suppresses?: SuppressingSign | null
   /** The address or number that the message left from, if one request may bring receipts of several channels. */
   sender?: string

@@ -4,7 +4,7 @@ import { type FoundIds, findIds } from '../requests/request-id.ts'
 import { codesIn } from './codes.ts'
 import { messageIdsIn, possibleMessageIdsIn, referencesIn } from './words.ts'
 
-/** What people paste is read up to this length: a long log line with its stack trace is shorter. */
+/** A pasted text is read up to this length: a long log line with its stack trace is shorter. */
 const longestRead = 65_536
 const longestName = 500
 const maxOfKind = 20

@@ -1,6 +1,6 @@
 /*
  * How long sends wait for their channel, or for means of the worker (docs/explanation/delivery.md). No test waits for these times.
- * Those that tests shorten are in workers/worker-times.ts.
+ * Times that tests shorten are in workers/worker-times.ts.
  */
 
 /** A send is woken this long before the call of its permit, so that it is prepared in time. */

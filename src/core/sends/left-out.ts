@@ -1,4 +1,4 @@
-/** What a command or a page left out of what it was asked to change, by why. */
+/** How many things a command or a page was asked to change and left out, by the reason. */
 type Counts<Why extends string> = Readonly<Record<Why, number>>
 
 /** Why the sends of a set are not replayed: in this order, the first that holds. */
@@ -16,7 +16,7 @@ export const sumOfSkipped = (one: SkippedSends, other: SkippedSends): SkippedSen
 
 const verb = (count: number, one: string, more: string) => (count === 1 ? one : more)
 
-/** What is said of each, after its number. */
+/** The words about each reason, after its number. */
 const words = {
   gone: () => 'canceled, or without the media, which is no longer kept',
   suppressed: () => 'to suppressed contacts, who get nothing',

@@ -6,9 +6,9 @@ import type { OwnShortage } from './own-shortage.ts'
 /** A provider's status and code, as far as it gave them. Stored in the timeline: never content or credentials. */
 export interface ProviderAnswer {
   providerStatus?: number | undefined
-  /** Of a failure; or of an accepted message, for example one that the provider holds back. */
+  /** The code of a failure; or of an accepted message, for example one that the provider holds back. */
   providerCode?: string | undefined
-  /** What it says of its contact, or null for nothing that suppresses it, where the code alone doesn't say it (ProviderRules.suppressingCodes). */
+  /** The sign that suppresses its contact, or null for none, where the code alone doesn't decide it (ProviderRules.suppressingCodes). */
   suppresses?: SuppressingSign | null | undefined
 }
 

@@ -9,7 +9,7 @@ export const ownReasons = {
   mediaGone: 'the media is no longer kept',
   channelDeleted: 'its channel was deleted',
   givenUp: 'given up: workers kept crashing on it',
-  /** Of an uncertain send, and of one that failed by a late outcome after that. The others are of failed ones. */
+  /** Uncertain sends have it, and sends that failed by a late outcome after that. Only failed sends have the others. */
   canceledInDoubt: 'canceled after an attempt that may have got through',
   /** Only the beginning of the reason; the provider's last answer follows. */
   providerAway: "the channel's provider kept failing",
@@ -40,7 +40,7 @@ const byOperator = 'held by an operator'
 /** The reason of a channel that an operator holds. @param why in the operator's words. */
 export const heldByOperator = (why?: string) => (why === undefined ? byOperator : `${byOperator}: ${why}`)
 
-/** What the operator wrote; empty if nothing, undefined if no operator holds the channel. */
+/** The operator's words; empty if there are none, undefined if no operator holds the channel. */
 export function operatorsReason(heldReason: string): string | undefined {
   if (heldReason === byOperator) return ''
   const begin = `${byOperator}: `

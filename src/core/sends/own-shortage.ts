@@ -1,8 +1,8 @@
-/** What this machine lacked for a connection, so that no call began. */
+/** A resource that this machine lacked for a connection, so that no call began. */
 export interface OwnShortage {
   /** Names the error code. It is shown to clients, so it names nothing of the machine. */
   reason: string
-  /** What an operator does about it. */
+  /** The step for an operator. */
   advice: string
 }
 
@@ -36,7 +36,7 @@ const shortages: Record<string, { lack: string; advice: string }> = {
 }
 
 /**
- * What this machine lacked, by the error of a connection; undefined if the error is another. Of several addresses, all have to have
+ * The resource that this machine lacked, by the error of a connection; undefined if the error is another. All of several addresses must have
  * failed for it.
  *
  * @param givenBy of clients, a URL may name an address to which there is no route by design, such as one of IPv6: its calls fail.

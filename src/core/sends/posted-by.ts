@@ -1,4 +1,4 @@
-/** What is known of how a send was posted. */
+/** How a send was posted, as far as that is known. */
 export interface PostedBy {
   /** Null if a process of an earlier release accepted it, or moved it when it was due. */
   apiKeyId: string | null

@@ -163,7 +163,7 @@ function sameInBothPlaces(body: Association & { message?: Association }, context
   }
 }
 
-/** What to change if the value looks like one of another kind. */
+/** The advice for a value that looks like one of another kind. */
 function otherKind(type: ContactType, value: string): string[] {
   const other = contactTypes.find((kind) => kind !== type && contactKinds[kind].looksLike(value))
   return other ? [`for ${contactKinds[other].called}, set contact.type to "${other}"`] : []

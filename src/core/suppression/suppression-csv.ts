@@ -98,7 +98,7 @@ const isHeader = (fields: string[] | undefined) =>
   ) &&
   fields.slice(columns.length).every((field) => field.trim() === '')
 
-/** What a file has: how many entries, or what is wrong with it, naming the faulty lines. */
+/** Counts the entries of a file, or lists its faults by their lines. */
 export async function checkCsv(
   lines: NumberedLines,
   isChannel: (id: string) => boolean,

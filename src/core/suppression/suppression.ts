@@ -13,15 +13,15 @@ interface Cause {
   /** Continues a sentence of support on a send that ended because of it. */
   because: string
   /**
-   * The reason of such a send. It is stored: a text, once released, must not change. What an operator or a client wrote isn't in it,
-   * because it may name the contact.
+   * The reason of a suppressed send. It is stored: a text, once released, must not change. An operator's or a client's words aren't in it,
+   * because they may name the contact.
    */
   storedReason: `suppressed: ${string}`
   /** Whether the contact itself wants no more messages, so that whoever removes the entry has to say why. */
   isByContact: boolean
   /** Only if a provider says it: then it suppresses a contact by itself, unless the channel says otherwise. */
   auto?: {
-    /** What happened, with its article. */
+    /** The event, with its article. */
     event: string
     /** For which channels. `by kind`: as `bounceIsOf` of the kind of contact has it. */
     isOf: 'channel' | 'account' | 'by kind'
@@ -95,8 +95,8 @@ export const acceptableShares = autoCauses.flatMap((cause) => {
 })
 
 /**
- * What an answer or a receipt says of a contact. `bounce` of a phone: this provider can't reach it, perhaps another one can.
- * `invalid_contact`: nobody can.
+ * The sign in an answer or a receipt that its contact is to be suppressed. `bounce` of a phone: this provider can't reach it,
+ * perhaps another one can. `invalid_contact`: nobody can.
  */
 export type SuppressingSign = AutoCause | 'invalid_contact'
 export const suppressingSigns: readonly SuppressingSign[] = [...autoCauses, 'invalid_contact']
@@ -120,7 +120,7 @@ export function isOfChannel(sign: SuppressingSign, type: ContactType): boolean {
  */
 export type SuppressingCodes = Readonly<Record<string, SuppressingSign>>
 
-/** What a failure says about its contact; null if nothing that suppresses it. @param codes of the provider. */
+/** The sign in a failure that suppresses its contact; null if there is none. @param codes of the provider. */
 export function suppressingSignOf(
   {
     providerCode,
@@ -132,10 +132,10 @@ export function suppressingSignOf(
   return providerCode && Object.hasOwn(codes, providerCode) ? (codes[providerCode] ?? null) : null
 }
 
-/** What an operator or a client writes beside an entry. */
+/** The note of an operator or a client on an entry. */
 export const suppressionReason = singleLine(1, 500)
 
-/** What is wrong with the reason for removing an entry; undefined if nothing. It goes to the audit, which never has a contact. */
+/** The fault of the reason for removing an entry; undefined if it has none. The reason goes to the audit, which never has a contact. */
 export function removalFault(
   { cause, contactValue }: { cause: SuppressionCause; contactValue: string | null },
   reason: string | undefined,

@@ -15,7 +15,7 @@ type Needed = Pick<Clients, 'database' | 'log' | 'shards'>
 
 interface Reason {
   message: string
-  /** Of a store. */
+  /** Only of a store. */
   cause?: string
 }
 

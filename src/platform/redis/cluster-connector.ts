@@ -63,7 +63,7 @@ class ClusterNodes {
 
   /** @throws if no node answers, or none serves the slot. */
   async masterOf(slot: number): Promise<RedisNode> {
-    // Several at once: one that hangs would cost a second. Those of the URL, too, as the others may all have moved.
+    // Several at once: one that hangs would cost a second. The nodes of the URL are asked, too, as the others may all have moved.
     const all = new Map(
       [...this.#known, ...this.#address.nodes].map((node) => [`${node.host}:${node.port}`, node]),
     )

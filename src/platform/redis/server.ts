@@ -24,7 +24,7 @@ export function checkServer(
   { name, log, metrics }: { name: string; log: Logger; metrics: Pick<Metrics, 'redisEvicts'> },
 ): void {
   redis.on('ready', async () => {
-    // With a section: `hidePolicyFromBullMQ` leaves that as it is.
+    // A section is named, because `hidePolicyFromBullMQ` leaves such a request as it is.
     const info = await redis.info('default').catch(() => '')
     const issue = versionIssue(info)
     if (issue !== undefined) {

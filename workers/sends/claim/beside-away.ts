@@ -5,7 +5,7 @@ import { ofSend } from '../../../src/platform/redis/shard.ts'
 import { isAway, restoreOnShards, type Shard } from '../../../src/queue/shard.ts'
 import type { Needs } from '../../../src/runtime.ts'
 
-/** Limit of the due sends that one grant looks at, however many belong to shards that are away. Of each channel, at least some. */
+/** Limit of the due sends that one grant looks at, shared by its channels; each has at least `fewestPerChannel`. */
 export const mostLookedAt = 500
 const fewestPerChannel = 100
 const watchedChannels = 10_000

@@ -6,7 +6,7 @@ const watchedSends = 10_000
 
 /**
  * Sends that go back to the queue because this worker has no means for them now: each time for twice as long, or up to half of
- * that sooner. Those that were put off together would otherwise come back together, and leave the means unused until then.
+ * that sooner. Sends that were put off together would otherwise come back together, and leave the means unused until then.
  */
 export class PutOffs {
   readonly #delays = new LRUCache<string, number>({ max: watchedSends })

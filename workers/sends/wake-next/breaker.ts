@@ -80,7 +80,7 @@ export function channelBreakers(
   }
 }
 
-/** What an outcome says about the channel's provider; undefined if nothing. */
+/** The health of the channel's provider by an outcome; undefined if it doesn't show. */
 function healthOf(outcome: AttemptOutcome): 'alive' | 'failing' | undefined {
   if (outcome.outcome === 'not_called') return undefined
   if (outcome.outcome === 'sent') return 'alive'
