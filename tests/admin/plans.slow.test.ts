@@ -18,12 +18,12 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 
 const pageSize = 50
-/** Of each channel. */
+/** Sends of each channel. */
 const failed = 300
 const retried = 300
-/** Of one channel besides. */
+/** Further sends of one channel. */
 const waiting = 5000
-/** Of one contact, with one reference, accepted at about the same time. */
+/** Sends of one contact, with one reference, accepted at about the same time. */
 const ofContact = 2500
 const manySuppressions = 30_000
 const contact = '+4915112345678'

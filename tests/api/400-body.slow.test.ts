@@ -353,7 +353,7 @@ describe('a body of 25 MiB, whatever is in it, blocks other requests for less th
     ['a phone number', () => value('1 '.repeat(12_000_000))],
   ])('%s', async (_what, body) => {
     const bytes = Buffer.from(body())
-    // Of work, not of time: other processes are busy too.
+    // A second of work, not of time: other processes are busy too.
     const before = process.cpuUsage()
     expectError(await post(service, account, bytes), 400)
     expect(process.cpuUsage(before).user / 1e6).toBeLessThan(1)

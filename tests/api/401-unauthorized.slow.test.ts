@@ -15,7 +15,7 @@ import { closedPort, startSilentServer } from '../support/tcp-proxy.ts'
 const service = await serviceOfFile({ AUTH_FAILURE_LIMIT: '1000000' })
 const account = await buildAccount(service)
 
-/** The same refused key on every route that takes one. */
+/** Answers to one refused key on every route that takes a key. */
 async function withAuthorization(headers: Record<string, string>): Promise<Answer[]> {
   const json = { 'Content-Type': 'application/json', ...headers }
   return await Promise.all([
@@ -162,7 +162,7 @@ describe('in use', () => {
     const { first, tookMs } = await timed(async () => ({ first: await readable(apiKey) }))
     expect(first).toBe(true)
     await sleep(expiresAt.getTime() - Date.now() + marginMs)
-    // What is left of its time counts from the end of the look-up.
+    // The rest of its time counts from the end of the look-up.
     if (tookMs > marginMs) throw new StoodStill(`the look-up took ${tookMs} ms`)
     expect(await readable(apiKey)).toBe(false)
   })

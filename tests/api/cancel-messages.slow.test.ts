@@ -228,7 +228,7 @@ test('while workers send, what the cancel has counted is never called, and all e
     expect(status).toBe(200)
     for (const name of ['canceled', 'uncertain', 'tooLate'] as const) total[name] += body[name]
   }
-  // What a 503 has canceled is in no answer.
+  // Sends that a 503 has canceled are in no answer.
   expect(total.canceled).toBeLessThanOrEqual(canceled.length)
   if (asked === answers.length) expect(total.canceled).toBe(canceled.length)
   expect(total.uncertain).toBe(0)

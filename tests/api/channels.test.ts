@@ -106,7 +106,7 @@ test('the templates of a channel say which variables they take, oldest first', a
     { name: 'alpha', variables: [], setAt: expect.any(String) },
     { name: 'mike', variables: [{ key: 'a', required: true }], setAt: expect.any(String) },
   ])
-  // Of the same moment they are in the order of their names.
+  // Templates of the same moment are in the order of their names.
   await db.update(templates).set({ setAt: new Date() }).where(eq(templates.channelId, channelId))
   const names = (await allPages(service, account, path, 'templates', 1)).map(({ name }) => name)
   expect(names).toEqual(['alpha', 'mike', 'zulu'])

@@ -47,7 +47,7 @@ const call = (endpointId: string, verb: string, body?: unknown) =>
 const list = (endpointId: string, query = '', limit = 100) =>
   allPages(service, account, `/v1/endpoints/${endpointId}/callbacks${query}`, 'callbacks', limit)
 
-/** What the CLI says after the option, and a 400 after the field. */
+/** The CLI's words after the option, and a 400's after the field. */
 const afterField = (text: string) => text.trim().replace(/^(?:Fix --)?[\w[\]]+: /, '')
 
 async function words(verb: string, faulty: object, ...args: string[]): Promise<void> {

@@ -106,7 +106,7 @@ const words: [name: string, body: Record<string, unknown>, options: string[]][] 
   ],
 ]
 
-/** What the CLI says after the option, and a 400 after the field. */
+/** The CLI's words after the option, and a 400's after the field. */
 const afterField = (text: string) => text.trim().replace(/^(?:Fix --)?[\w[\]]+: /, '')
 
 test.each(words)(

@@ -29,7 +29,7 @@ const ids: Record<string, string> = {
   suppressionId: (await addSuppression(db, suppressed, null, testSuppressionKey)).entry.suppressionId,
 }
 
-/** What a route takes whose path has an id. */
+/** Bodies for the routes whose path has an id. */
 const bodies: Record<string, object> = {
   'post /v1/channels/{channelId}/messages': textBody(),
   'patch /v1/messages/{requestId}': { sendAt: inSeconds(60) },
@@ -59,7 +59,7 @@ async function answerTo(...asked: Parameters<typeof ask>) {
   return answer as NonNullable<typeof answer>
 }
 
-/** What the routes change, whatever its account. */
+/** Everything that the routes change, of all accounts. */
 async function everything(): Promise<unknown> {
   const tables = ['sends', 'scheduled_sends', 'endpoints', 'callbacks', 'suppressions', 'channels', 'audit']
   const read = tables.map((table) => db.execute(sql.raw(`select * from ${table} order by 1`)))

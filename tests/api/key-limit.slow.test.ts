@@ -8,7 +8,7 @@ import { freshRedis } from '../support/stores.ts'
 import { closedPort } from '../support/tcp-proxy.ts'
 
 const service = await serviceOfFile({ RATE_LIMIT_POINTS: '2', RATE_LIMIT_WINDOW_SECONDS: '60' })
-/** Of a key: ten times as many as the account may send. */
+/** The limit of a key: ten times as many as the account may send. */
 const ofKey = 20
 
 async function startedFor(settings: Record<string, string>, stores = service.stores): Promise<TestService> {

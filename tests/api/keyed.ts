@@ -20,7 +20,7 @@ export function postKeyed(service: TestService, account: Sender, key: string, bo
   return post(service, account, body, { 'Idempotency-Key': key })
 }
 
-/** The same on the endpoint with the channel in the body. */
+/** Posts with the key on the route that has the channel in the body. */
 export function postKeyedInBody(service: TestService, account: Sender, key: string, body: object) {
   return request(service, '/v1/messages', {
     method: 'POST',
@@ -49,7 +49,7 @@ export function expectReplay(answer: Answer, requestId: string): void {
   expect(answer.headers.get('Idempotent-Replayed')).toBe('true')
 }
 
-/** Of the answers to one key, exactly one is the first, and all others repeat it. */
+/** Expects that exactly one of the answers to one key is the first, and that all others repeat it. @returns its requestId. */
 export function expectOneSend(answers: Answer[]): string {
   const firsts = answers.filter(({ headers }) => headers.get('Idempotent-Replayed') === null)
   expect(firsts.map(({ status, body }) => [status, body.message])).toEqual([[202, undefined]])
@@ -58,12 +58,12 @@ export function expectOneSend(answers: Answer[]): string {
   return requestId
 }
 
-/** What was recorded for an account, in the order of acceptance. */
+/** The sends of an account, in the order of acceptance. */
 export function sendsOf({ runtime }: TestService, { accountId }: Pick<Account, 'accountId'>) {
   return runtime.db.select().from(sends).where(eq(sends.accountId, accountId)).orderBy(sends.seq)
 }
 
-/** What is kept of an account's key. */
+/** The stored row of an account's key. */
 export async function keptOf(service: TestService, { accountId }: Account, key: string) {
   const hash = Buffer.from(hashIdempotencyKey(accountId, key), 'hex')
   const { db } = service.runtime
@@ -80,7 +80,7 @@ export async function ageKey(service: TestService, account: Account, key: string
   expect(rowCount).toBe(1)
 }
 
-/** What the account's requests have used up in this window, those beyond the limit included. */
+/** Points that the account's requests have used up in this window, those beyond the limit included. */
 export async function pointsUsed({ runtime }: TestService, { accountId }: Account): Promise<number> {
   const counts = runtime.shards.map(async ({ redis }) => {
     const [name] = await redis.keys(`*:rate:${accountId}`)

@@ -18,7 +18,7 @@ import { eventually } from '../support/wait.ts'
 const mebibyte = 1024 * 1024
 const largest = 25 * mebibyte
 const largestOfAll = Math.floor(receivedBytes / largest)
-/** Of what large bodies may take together, half. */
+/** Half of the memory that large bodies may take together. */
 const largestOfAccount = Math.floor(receivedBytes / 2 / largest)
 
 /** A good send, with white space behind it. */
@@ -128,7 +128,7 @@ test('however many large bodies come at a time, only a limited part of them is r
       begin(accounts[index % accounts.length] as Account, sent, index % 2 ? largest : undefined),
     ),
   )
-  // What follows a refusal is read and dropped: here by its key.
+  // Reads and drops the bytes after a refusal: here by its key.
   const refused = await begin({ ...(accounts[0] as Account), apiKey: 'unknown' }, sent, largest)
   await eventually('the refusal', async () => refused.answers().length > 0)
   const readOf = () => {
@@ -158,7 +158,7 @@ describe('with short timeouts', () => {
   test('a slow client that holds memory is disconnected; one that waits for memory counts as neither slow nor idle', async () => {
     const [bodyBytesPerSecond, idleMs] = [smallBytes / 2, 3000]
     const { withShortTimeouts, account } = await start({ bodyGraceMs: 400, idleMs, bodyBytesPerSecond })
-    // Those that have memory keep it for four seconds from here, whenever the other one comes.
+    // Requests that have memory keep it for four seconds from here, whenever the other one comes.
     const startedAt = performance.now()
     const holders = await fill(account, withShortTimeouts)
     void trickle(holders.map(({ socket }) => socket))

@@ -92,7 +92,7 @@ const otherFields = {
   ...tooLate,
 } satisfies Omit<Required<NewSend>, 'requestId' | 'accountId' | 'channelId'>
 
-/** What is stored of a send, apart from what differs with each one. */
+/** The stored fields of a send that don't differ with each one. */
 async function stored(send: BatchedSend) {
   const requestId = uuidv7()
   const { db } = service.runtime

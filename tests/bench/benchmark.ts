@@ -3,7 +3,6 @@ import type { Figure } from './figures.ts'
 /** One line of the table. */
 export interface Result {
   case: string
-  /** What is measured. */
   measured: string
   figures: Figure[]
   /** The criterion. Absent, like `isReached`, for figures without one. */

@@ -17,9 +17,9 @@ export interface Capacity {
 }
 
 interface CapacityOptions extends StageOptions {
-  /** They share the sends. With few accounts, most sends are overflow (docs/explanation/delivery.md#fairness). */
+  /** They share the sends. If there are few, most sends are overflow (docs/explanation/delivery.md#fairness). */
   accounts?: number
-  /** Of the provider, which says how it answers. */
+  /** The provider's path, which determines how it answers. */
   path?: string
   messageOf?: (index: number) => Pick<Post, 'message'>
 }

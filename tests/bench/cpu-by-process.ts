@@ -4,7 +4,7 @@ import type { Stage } from './stage.ts'
 /** µs of CPU since each was started, those of its children included. */
 export interface CpuByProcess {
   api: number
-  /** Of all workers. */
+  /** CPU of all workers. */
   worker: number
   postgres: number
   /** One for each node. */

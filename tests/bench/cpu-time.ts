@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-/** Of the kernel's counts in /proc, on every Linux. */
+/** Unit of the kernel's counts in /proc, on every Linux. */
 const ticksPerSecond = 100
 const [parent, firstTime, times] = [1, 11, 4]
 
 type Stats = Map<string, string[]>
 
 /**
- * What all processes that this one has started, and theirs in turn, have used of the processors until now, by the kernel's
+ * CPU time of all processes that this one has started, and theirs in turn, until now, by the kernel's
  * count: the service, its stores, the provider and what puts load on them. This process isn't counted.
  */
 export async function cpuSeconds(): Promise<number> {
@@ -16,7 +16,7 @@ export async function cpuSeconds(): Promise<number> {
   return secondsOf(process.pid, stats) - ticksOf(own, 2) / ticksPerSecond
 }
 
-/** The same of one process and those that it has started. */
+/** CPU time of one process and of those that it has started. */
 export async function cpuSecondsOf(pid: number): Promise<number> {
   return secondsOf(pid, await allStats())
 }
@@ -32,7 +32,7 @@ function secondsOf(root: number, stats: Stats): number {
     return pid === String(root) || (above !== undefined && isOurs(above))
   }
   let ticks = 0
-  // With the times of those that have ended, by the count of the process that waited for them.
+  // Counts processes that have ended, too: the process that waited for them has their times.
   for (const [pid, stat] of stats) if (isOurs(pid)) ticks += ticksOf(stat, times)
   return ticks / ticksPerSecond
 }

@@ -61,7 +61,7 @@ function streamOf({ sender, perSecond, postOf }: Load, seconds: number): Stream 
 async function arrivalsOf(provider: Provider, accepted: readonly Accepted[]): Promise<Map<string, number>> {
   for (const deadline = nowMs() + patienceMs; ; await sleep(askEveryMs)) {
     const calls = await provider.calls()
-    // Of several calls of a send the first counts, so entries are set from the last to the first.
+    // The first of a send's calls counts, so entries are set from the last to the first.
     const arrivals = new Map(calls.reverse().map(({ requestId, arrivedAt }) => [requestId, arrivedAt]))
     if (nowMs() > deadline || accepted.every(({ requestId }) => arrivals.has(requestId))) return arrivals
   }

@@ -75,7 +75,7 @@ async function postSteadily(
   streams: readonly Stream[],
   post: (post: Post) => Promise<Accepted>,
 ): Promise<Accepted[][]> {
-  // With offsets, so that the streams don't all send at once.
+  // Offsets keep the streams from sending all at once.
   const running = streams.map((stream, index) => ({
     stream,
     phase: index / streams.length,

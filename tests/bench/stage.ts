@@ -23,7 +23,7 @@ export interface Stage {
   db: Database
   databaseUrl: string
   redis: Redis
-  /** Of each master of a Cluster; else that one. */
+  /** Connections to each master of a Cluster; else that one. */
   redisNodes: readonly Redis[]
   /** A folder for files, removed when the stage closes. */
   folder: string
@@ -56,16 +56,16 @@ export type ApiProgram = 'api' | 'usualApi' | 'recordlessApi' | 'watchedApi' | '
 export interface Tenant {
   /** @param path of the provider, which determines how it answers the channel's calls. */
   openChannel(path: string, onUncertain?: OnUncertain): Promise<Sender>
-  /** The same with WhatsApp's API. */
+  /** Opens a channel with WhatsApp's API. */
   openWhatsApp(path: string): Promise<Sender>
-  /** The same with mail. */
+  /** Opens a channel for mail. */
   openMail(): Promise<Sender>
 }
 
 const kept = ['accounts', 'api_keys', 'channels', 'endpoints', 'flows', 'suppressions', 'templates']
 
 export interface StageOptions {
-  /** Of a Redis Cluster with as many shards. Default: one Redis. */
+  /** Masters of a Redis Cluster with as many shards. Default: one Redis. */
   masters?: number
 }
 

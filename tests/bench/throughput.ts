@@ -22,10 +22,10 @@ interface DispatchOptions {
   measured?: Choice
 }
 
-/** Of the calls between the middle and the end of a backlog. */
+/** Figures of the calls between the middle and the end of a backlog. */
 export interface Dispatched {
   perSecond: number
-  /** Of all processes, for each call. */
+  /** CPU of all processes, for each call. */
   cpuMicros: number
 }
 
@@ -50,7 +50,7 @@ export async function dispatchThroughput(
   return (await dispatch(stage, posts, options)).perSecond
 }
 
-/** The same while sends are being accepted at full speed. */
+/** The throughput while sends are being accepted at full speed. */
 export async function throughputOfAll(stage: Stage, posts: readonly Post[]): Promise<number> {
   await stage.clear()
   await stage.startWorkers(1)

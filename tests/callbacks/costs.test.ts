@@ -16,7 +16,7 @@ import { freshStores } from '../support/stores.ts'
 
 const worker = 'counting'
 const batch = 50
-/** Of a statement: it looks whether there is any endpoint, in each of its parts that need to know. */
+/** Looks of one statement: each of its parts that need to know looks whether there is any endpoint. */
 const looksOfStatement = 5
 
 let service: TestService

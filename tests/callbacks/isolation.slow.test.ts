@@ -43,7 +43,7 @@ afterAll(async () => {
   await service.stop()
 })
 beforeEach(async () => {
-  // Those of the test before would share the slots.
+  // Endpoints of the test before would share the slots.
   await service.runtime.db.$client.query('update endpoints set disabled_at = now()')
   account = await buildAccount(service)
 })

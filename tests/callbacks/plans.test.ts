@@ -22,7 +22,7 @@ const worker = 'plans'
 const batch = 50
 const delivered = 20_000
 const waiting = 2000
-/** Of each: its row, the one before it of its send, and the row again where it is written. */
+/** Rows that are read for each callback: its own, the one before it of its send, and its own again where it is written. */
 const maxRowsEach = 6
 
 let service: TestService

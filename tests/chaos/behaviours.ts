@@ -50,7 +50,7 @@ const accepts: Treatment = {
   effect: 'accepted',
   act: (_request, response) => response.end('{}'),
 }
-/** A 429, which unlike a 503 opens no circuit breaker. With an open one, sends would wait longer than because of the fault. */
+/** A 429, which unlike a 503 opens no circuit breaker. While one is open, sends would wait longer than because of the fault. */
 const isBusy: Treatment = { name: '429', effect: 'refused', act: answer(429) }
 const hangs: Treatment = { name: 'no answer', effect: 'unknown', act: neverAnswer }
 

@@ -89,7 +89,7 @@ export async function burst(
   await Promise.all(Array.from({ length: count }, client))
 }
 
-/** The same without keys: each client sends only once. */
+/** Sends without keys: each client sends only once. */
 export async function burstWithoutKeys(phase: Phase, count: number, through: Way): Promise<void> {
   await Promise.all(
     Array.from({ length: count }, () => ask(phase, phase.newSend({ isKeyed: false }), through)),

@@ -12,7 +12,7 @@ export interface Member {
   pid: number
   /** A worker's name, as in claims. */
   name: string
-  /** Of its connections to PostgreSQL. */
+  /** The name of its connections to PostgreSQL. */
   applicationName: string
   /** The address of an API. */
   url: string

@@ -39,7 +39,7 @@ export interface Ledgers {
   attempts: number
 }
 
-/** What is wrong with one send. */
+/** A fault of one send. */
 export interface Discrepancy {
   requestId: string
   what: string

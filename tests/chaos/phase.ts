@@ -43,7 +43,7 @@ export interface Phase {
   faultsOver: number[]
   /** Violations that the ledgers don't show. */
   violations: string[]
-  /** What it did, as text. */
+  /** The actions of the phase, as text. */
   notes: string[]
   newSend(options?: NewSend): ClientSend
   /** Creates another channel, by default with the same provider and ledgers. */
@@ -141,7 +141,7 @@ async function readRows({ db }: World, channelIds: readonly string[]): Promise<P
   return rows.map((row) => ({ ...row, finishedAt: row.finishedAt ?? undefined }))
 }
 
-/** Waits until all recorded sends have ended. Those that haven't by the deadline count as lost. */
+/** Waits until all recorded sends have ended. A send that hasn't by the deadline counts as lost. */
 export async function settle(phase: Phase): Promise<void> {
   for (const deadline = Date.now() + settleWithinMs; Date.now() < deadline; await sleep(askEveryMs)) {
     const rows = await phase.rows()

@@ -247,7 +247,7 @@ describe('an erased send', () => {
     const requestId = await accept(service, account, textBody(content, phone))
     const lost = await loseAttempt(service, requestId, 'frozen')
     expect(await erase()).toEqual({ erased: 1, unfinished: 0 })
-    // What the sandbox took while its worker was thought dead.
+    // The message that the sandbox took while its worker counted as dead.
     const { accountId: _, ...late } = { ...buildSendRow(account), contactValue: phone }
     await db.insert(sandboxMessages).values({ ...late, requestId, id: uuidv7(), conversationId: uuidv7() })
     await endAttempt(service, lost, outcome)

@@ -59,7 +59,7 @@ async function expired(by: Account) {
   return requestId
 }
 
-/** Of a channel whose sends may wait for a minute, failed otherwise, a while ago. */
+/** A send that failed otherwise, whose time to wait on its channel has meanwhile passed. */
 async function outOfTime(by: Account) {
   const requestId = await gaveUp(by)
   await change(requestId, { expiresAt: new Date(Date.now() - 1000) })

@@ -81,7 +81,7 @@ const some = (random: Random, most = 5) =>
 const worker = 'counts'
 const deadWorker = 'dead'
 
-/** What changes sends, each as the service does it. */
+/** The statements that change sends, each as the service runs it. */
 const steps: Record<string, (random: Random) => Promise<unknown>> = {
   accept: (random) => insertSends(db, some(random)),
   acceptOne: (random) => insertSends(db, [aSend(random)]),

@@ -56,7 +56,7 @@ const environment = (more: Record<string, string> = {}) => ({
   ...more,
 })
 
-/** What a sample prints. It calls the service of this test, or what stands before it. */
+/** The output of a sample. It calls the service of this test, or a server in front of it. */
 async function outputOf(
   { program, args }: Language,
   code: string,
@@ -233,7 +233,7 @@ describe('in every guide', () => {
       body: JSON.stringify({ contact: { value: 'ben@example.com' } }),
     })
     const keys = { API_KEY: owner.apiKey, CHANNEL_ID: owner.channelId }
-    // What the reader fills in is filled in here.
+    // Fills in the places that a reader fills in.
     const own = later(code)
       .replace(/^export .*…$/m, '')
       .replaceAll('curl -sS', 'curl -sS --fail-with-body')

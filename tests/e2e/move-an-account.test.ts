@@ -69,7 +69,7 @@ async function move(step: number): Promise<void> {
   }
 }
 
-/** What psql prints of the step's last query, in the cell that it names. */
+/** Rows of the step's last query, in the cell that it names. */
 async function query(step: number): Promise<unknown[]> {
   const [[cell, text = ''] = []] = steps[step - 1]?.(/psql "\$(FROM|TO)" -c "(.*)"$/gm) ?? []
   const { runtime } = cells[cell === 'FROM' ? 0 : 1]

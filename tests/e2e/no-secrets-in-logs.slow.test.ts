@@ -64,11 +64,11 @@ async function buildFailingChannel(): Promise<string> {
 /** The tables that are a send's own: what it says and to whom, whom its conversation is with, what the sandbox got. */
 const ownTables = ['public.sends', 'public.media', 'public.conversations', 'public.sandbox_messages']
 
-/** What is logged and stored. */
+/** All that is logged and stored. */
 interface Texts {
   /** The logs of API and workers, all of Redis, and all of PostgreSQL but the sends' own tables. */
   elsewhere: string
-  /** With these, and with what PostgreSQL notes beside: samples of columns, and statements. */
+  /** That, these tables, and PostgreSQL's own notes: samples of columns, and statements. */
   anywhere: string
 }
 
@@ -153,11 +153,11 @@ test('no secret is in logs, Redis or PostgreSQL, and content and contacts are on
   for (const hidden of secretsOf(account)) expect(queued + anywhere).not.toContain(hidden)
 })
 
-/** What is secret in the config of any provider, by the end of the field's name. */
+/** The secrets in the config of any provider, by the end of the field's name. */
 const credentialsOf = (config: object): [string, string][] =>
   Object.entries(config).filter(([field]) => /(pass|secret|token|key)$/i.test(field))
 
-/** Of the same form, and of no account. */
+/** A credential of the same form, but of no account. */
 const otherThan = (credential: string) =>
   credential.slice(0, 7) + (credential[7] === 'b' ? 'c' : 'b') + credential.slice(8)
 
@@ -171,7 +171,7 @@ function bodiesFor(provider: EmulatedProvider): object[] {
   ]
 }
 
-/** What the operator's commands print about all this. */
+/** All that the operator's commands print about this. */
 async function allThatIsPrinted(requestId: string): Promise<string> {
   const commands = [
     ['channel', 'list', '--account', account.accountId],

@@ -30,7 +30,7 @@ function orders(steps: readonly Step[], follows: (step: Step) => Step | undefine
 const onlyAfter = (step: Step): Step | undefined =>
   step.startsWith('B ') && step !== 'B claims' ? 'B claims' : undefined
 
-/** What each channel's call and B's receipt say, and how else the send is ended. */
+/** The outcomes of each channel's call and of B's receipt, and how else the send is ended. */
 const variants = (['A sent', 'A rejected', 'A uncertain'] as const).flatMap((a) =>
   (['B sent', 'B rejected', 'B uncertain'] as const).flatMap((b) =>
     (['B delivered', 'B undelivered'] as const).flatMap((receipt) =>

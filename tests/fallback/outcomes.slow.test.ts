@@ -37,7 +37,7 @@ const later = (fault: 'provider' | 'recipient' | 'message' | 'sender'): AttemptO
 
 const refusedChannel: AttemptOutcome = { outcome: 'channel_refused', fault: 'sender', reason: 'wrong key' }
 
-/** What became of sends that ended on a channel with a fallback, by the providers of both. */
+/** Results of sends that ended on a channel with a fallback, by the providers of both. */
 const fallbacksCounted = countsSince(service.runtime.metrics.fallbacks, 'from', 'to', 'result')
 beforeEach(async () => {
   await fallbacksCounted()

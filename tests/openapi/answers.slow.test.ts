@@ -43,7 +43,7 @@ const publicBaseUrl = 'https://messages.example.com'
 const document = openApiDocument({ ...documentSettings, RATE_LIMIT_POINTS: 1 })
 
 let service: TestService
-/** Of the same settings but for limits that are soon reached. */
+/** Has the same settings but for limits that are soon reached. */
 let narrow: TestService
 /** A PostgreSQL URL without a server. */
 let cutOff: TestService
@@ -429,7 +429,7 @@ const isOfMessages = (template: string) =>
 /** No route takes it. */
 const methodOfNone = 'PUT'
 
-/** Of what the account has: its channel, or a new endpoint. */
+/** The path with an id of the account's: of its channel, or of a new endpoint. */
 async function pathOf(template: string, accountId = account.accountId): Promise<string> {
   if (!template.includes('{endpointId}')) return template.replace(/\{\w+\}/, account.channelId)
   await service.runtime.db.execute(sql`delete from endpoints where account_id = ${accountId}`)
@@ -437,7 +437,7 @@ async function pathOf(template: string, accountId = account.accountId): Promise<
   return template.replace('{endpointId}', endpointId)
 }
 
-/** What the route takes. */
+/** A body that the route takes. */
 function bodyOf(template: string, method: string): { body?: object } {
   if (method === 'PATCH' || (method === 'POST' && template === '/v1/endpoints'))
     return { body: { url: 'https://example.com/callbacks' } }
@@ -462,7 +462,7 @@ async function crashOfAccount(template: string, method: string): Promise<Answer>
   )
 }
 
-/** Of a channel that takes receipts. */
+/** The path of a channel that takes receipts. */
 async function receiptsPath(template: string): Promise<string> {
   const channelId = await buildProviderChannel(service, account.accountId, 'whatsapp-cloud', whatsAppConfig)
   return template.replace(/\{\w+\}/, channelId)
@@ -475,7 +475,7 @@ interface Example {
   value: { requestId: string }
 }
 
-/** Of a refusal that any route may answer, but that can't be brought about on all. */
+/** Whether no test can bring this refusal about on its route, although every route may answer it. */
 const isOutOfReach = ({ path, name }: Example) => name === 'crashed' && !path.startsWith('/v1/')
 
 const examples = Object.entries(document.paths).flatMap(([path, operations]) =>

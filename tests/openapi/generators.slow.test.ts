@@ -16,7 +16,7 @@ afterAll(() => service.stop())
 const page = await readFile('docs/client/typed-clients.md', 'utf8')
 const commands = [...page.matchAll(/`(npx [^`]+)`/g)].map(([, command = '']) => command)
 
-/** What is fetched once is not asked for again. */
+/** Packages that npm has fetched once are not requested again. */
 const env = { ...process.env, npm_config_prefer_offline: 'true' }
 /** npm's codes where nothing of the registry could be reached. */
 const isOffline = /npm error code (ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ENOTCACHED)/

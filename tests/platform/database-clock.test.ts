@@ -148,6 +148,6 @@ test('an API shows in its metrics how far it is from PostgreSQL', async () => {
   const { values } = await metrics.databaseRoundTrip.get()
   const measured = (name: string) => values.find(({ metricName }) => metricName?.endsWith(name))?.value
   expect(measured('_count')).toBe(1)
-  // Of the fastest of several queries, each delayed by two timers that may fire a millisecond early.
+  // The fastest of several queries counts, each delayed by two timers that may fire a millisecond early.
   expect(measured('_sum')).toBeGreaterThanOrEqual(0.118)
 })

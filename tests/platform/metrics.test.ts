@@ -105,7 +105,7 @@ test('requests beyond a limit are counted by the kind of limit', async () => {
 })
 
 test('without Redis each accept is an enqueue failure, and the breaker shows as open', async () => {
-  // Of its own stores: what it accepts waits without a wake-up, for others to find.
+  // Has stores of its own: a send that it accepts waits without a wake-up, for others to find.
   const away = await startTestService({ REDIS_URL: 'redis://127.0.0.1:1' })
   const sender = await buildAccount(away)
   for (const _ of [1, 2]) await accept(away, sender, textBody())

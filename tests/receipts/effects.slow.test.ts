@@ -80,7 +80,7 @@ const isOfDelivery = (kind: ReceiptKind) => (deliveryStates as readonly string[]
 /** Its event in the timeline, where it leaves the delivery as it is. */
 const otherEvent = (kind: ReceiptKind) => (kind === 'complained' ? kind : 'receipt')
 
-/** What a receipt of each kind does to a send in a state: its status and delivery afterwards, and the result. */
+/** The effect of a receipt of each kind on a send in a state: its status and delivery afterwards, and the result. */
 const table: Record<
   string,
   { make: () => Promise<string>; after: Record<ReceiptKind, [string, string | null, string]> }
@@ -200,7 +200,7 @@ describe.each(Object.entries(table))('a send that is %s', (_, { make, after }) =
   })
 })
 
-/** What a receipt during the call does: the status afterwards, for a receipt that says only that it was accepted, and else. */
+/** The effect of a receipt during the call: the status afterwards, by the receipt's kind. */
 const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
   [
     sent,

@@ -94,7 +94,7 @@ async function drawSupport(page: Page, adminUrl: string, { failed, uncertain }: 
   await draw(page, 'inbox')
 }
 
-/** With sends that no worker claims: those beyond the account's quota wait in the overflow queue. */
+/** Draws the queues with sends that no worker claims: those beyond the account's quota wait in the overflow queue. */
 async function drawQueues(page: Page, adminUrl: string, apiUrl: string, seed: Seed): Promise<void> {
   const { apiKey, channelId } = seed
   for (let n = 10; n < 40; n++) {

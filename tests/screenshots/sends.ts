@@ -34,7 +34,7 @@ interface Send {
   message: Message
   /** All but the last were retried. */
   attempts: Attempt[]
-  /** Of the conversation that it closed. */
+  /** Id of the conversation that it closed. */
   closed?: string
 }
 

@@ -95,7 +95,7 @@ async function keepMails(db: Database): Promise<void> {
   }
 }
 
-/** What the sandbox received. */
+/** Stores the messages that the sandbox received. */
 async function keepChat(db: Database, picture: Buffer): Promise<void> {
   const send = (time: string, to: typeof ann, message: Parameters<typeof keepSend>[1]['message']) =>
     keepSend(db, {

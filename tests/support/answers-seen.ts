@@ -47,7 +47,7 @@ function onAnswer(response: ServerResponse, add: (answer: Answer) => void): void
   response.end = (...given: unknown[]) => {
     if (!response.writableEnded) {
       keep(given)
-      // Those of both have names in different cases.
+      // The headers of the two places have names in different cases.
       const written = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]))
       const all = Object.entries({ ...response.getHeaders(), ...Object.fromEntries(written) })
       add({
@@ -60,7 +60,7 @@ function onAnswer(response: ServerResponse, add: (answer: Answer) => void): void
   }
 }
 
-/** What isn't HTTP is answered without a response object, and has no path. */
+/** Notes the answers to requests that aren't HTTP: these have no response object, and no path. */
 function watchRefusal(socket: Socket): void {
   const { end } = socket
   socket.end = (...given: unknown[]) => {

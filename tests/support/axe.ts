@@ -2,7 +2,7 @@ import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-/** Of a narrow phone, which axe doesn't look at, and of those that it does. */
+/** Width of a narrow phone, which axe doesn't check. */
 const narrowest = 360
 const widths = [390, 768, 1280]
 const height = 900

@@ -100,7 +100,7 @@ export function textBody(text = 'Hello', contact = newContact()) {
   return { contact: { value: contact, type }, message: { type: 'text', text: { value: text } } }
 }
 
-/** The same each time it is built, down to the contact. */
+/** A body that is the same each time it is built, down to the contact. */
 export const sameBody = (text = 'Hello', contact = '+4915112345678') => textBody(text, contact)
 
 /** So soon nothing is a 503 for having waited too long. */

@@ -9,8 +9,8 @@ export interface CliResult {
 }
 
 /**
- * Runs the operator's command line with --json, in this process; what its own process adds is in tests/system/processes/cli.test.ts. Of a
- * failure, stderr is the message.
+ * Runs the operator's command line with --json, in this process; what its own process adds is in tests/system/processes/cli.test.ts. The
+ * stderr of a failure is its message.
  */
 export function runCli(service: Pick<TestService, 'stores'>, ...args: string[]): Promise<CliResult> {
   return runCliWith(service, {}, ...args)
@@ -25,7 +25,7 @@ export function runCliWith(
   return inWords(startCli(service, settings, ...args, '--json'))
 }
 
-/** The same with what is given on stdin. */
+/** Runs it with a text on stdin. */
 export function runCliWithSecret(
   service: Pick<TestService, 'stores'>,
   secret: string,
@@ -34,7 +34,7 @@ export function runCliWithSecret(
   return runCliGiven(service, { readSecret: () => Promise.resolve(secret) }, ...args)
 }
 
-/** The same with settings and with what is given on stdin. */
+/** Runs it with settings and with a text on stdin. */
 export function runCliGiven(
   service: Pick<TestService, 'stores'>,
   given: Given,

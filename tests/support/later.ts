@@ -16,7 +16,7 @@ const headersOf = ({ apiKey }: Pick<Account, 'apiKey'>, more: Record<string, str
 /** The time in so many seconds, as `sendAt` takes it. */
 export const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
 
-/** The same time, as its clocks show it an hour east of Greenwich. */
+/** Writes the time as clocks show it an hour east of Greenwich. */
 export const eastOfGreenwich = (time: string) =>
   new Date(Date.parse(time) + 3_600_000).toISOString().replace('Z', '+01:00')
 

@@ -44,7 +44,7 @@ async function madeOnce(reaper: Reaper): Promise<string> {
   return made
 }
 
-/** Of everything that the data folder depends on. */
+/** Fingerprint of everything that the data folder depends on. */
 function fingerprint(): string {
   const hash = createHash('sha256')
   const migrations = readdirSync('db/migrations', { recursive: true, encoding: 'utf8' })

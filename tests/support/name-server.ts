@@ -9,7 +9,7 @@ export interface NameServer {
 }
 
 const headerBytes = 12
-/** What a client takes that doesn't say so: RFC 1035. */
+/** The largest answer for a client that names no size: RFC 1035. */
 const plainBytes = 512
 
 export async function startNameServer(): Promise<NameServer> {
@@ -24,7 +24,7 @@ export async function startNameServer(): Promise<NameServer> {
   return server
 }
 
-/** Of the question's name, by a pointer to it; for 1 s. Where the client can't take as much, truncated to nothing. */
+/** Answers for the question's name, by a pointer to it; for 1 s. If the client can't take as much, the answer is truncated to nothing. */
 function answerTo(query: Buffer, addresses: readonly string[]): Buffer {
   const endOfName = query.indexOf(0, headerBytes)
   const question = query.subarray(headerBytes, endOfName + 5)

@@ -16,7 +16,7 @@ export interface PgbouncerBinary {
 
 const path = 'usr/sbin/pgbouncer'
 const release = 'trixie'
-/** What its package depends on, and that in turn; the rest it has in Debian 13 as here. */
+/** The packages that it depends on, directly or not; the others are in Debian 13 as here. */
 const libraries = [
   'libc6',
   'libcares2',

@@ -1,7 +1,7 @@
 /** A number from 0 up to 1, the next one at each call. */
 export type Random = () => number
 
-/** The same numbers for the same seed and name (mulberry32): a run can be repeated, and its phases don't share any. */
+/** Repeats its numbers for the same seed and name (mulberry32): a run can be repeated, and its phases don't share any. */
 export function randomOf(seed: number, name: string): Random {
   let state = seed ^ hashOf(name)
   return () => {

@@ -14,7 +14,7 @@ import { eventually } from './wait.ts'
 export interface ReplicatedPostgres {
   primaryUrl: string
   standbyUrl: string
-  /** With all its processes at once, as if its machine had lost its power. */
+  /** Kills all its processes at once, as if its machine had lost its power. */
   killPrimary(): void
   freezePrimary(): void
   thawPrimary(): void
@@ -59,7 +59,7 @@ export async function startReplicatedPostgres(reaper: Reaper): Promise<Replicate
   }
 }
 
-/** Of a stopped primary, so that the files need no backup mode. */
+/** Copies a stopped primary, so that the files need no backup mode. */
 async function copyAsStandby(data: string, folder: string, primaryPort: number): Promise<void> {
   const own = join(folder, 'data')
   await mkdir(folder, { recursive: true })

@@ -83,7 +83,7 @@ export interface TestService {
   stop(): Promise<void>
 }
 
-/** With other settings a service is used once. */
+/** A service with other settings is used once. */
 const usualSettings = ['ALLOWED_PRIVATE_NETWORKS', 'CLIENT_PRIVATE_NETWORKS']
 
 const idle = new IdleServices<TestService>()

@@ -39,7 +39,7 @@ function now() {
 const mainThread = openIfThere(`/proc/self/task/${process.pid}/schedstat`)
 const read = Buffer.alloc(128)
 
-/** Of the main thread, if the system has it: V8's other threads compile and collect garbage while that one gets no CPU. */
+/** Times of the main thread, if the system has them: V8's other threads compile and collect garbage while that one gets no CPU. */
 function mainThreadTimes(): { cpuMs: number; waitMs: number } {
   if (mainThread !== undefined) {
     const length = readSync(mainThread, read, 0, read.length, 0)

@@ -16,7 +16,7 @@ export interface TlsStores {
   databaseUrl: string
   /** At 0.0.0.0, for which the certificate is. */
   redisUrl: string
-  /** Of the CA's certificate. */
+  /** The file of the CA's certificate. */
   caFile: string
   stop(): Promise<void>
 }

@@ -96,7 +96,7 @@ function trafficOn(
         expect(row).toEqual({ requestId: row.requestId, status: 'sent', attempts })
     },
     callsOf,
-    /** Of which sends the calls were, in the order in which they came. */
+    /** The sends of the calls, in the order in which they came. */
     orderOf: (requestIds: readonly string[]) => callsOf(requestIds).map(idOf),
     async channelRow(channelId: string) {
       const [row] = await service.runtime.db.select().from(channels).where(eq(channels.id, channelId))

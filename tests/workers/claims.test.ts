@@ -77,7 +77,7 @@ test('most claims of sends that have waited are HOT updates, which write to no i
     return rows[0] ?? { all: 0, inPlace: 0 }
   }
   await db.$client.query(`alter table sends set (autovacuum_enabled = off)`)
-  /** Of a hundred claims. */
+  /** The share of a hundred claims. */
   const inPlace = async () => {
     const ids = await Promise.all(Array.from({ length: 100 }, acceptText))
     const before = await updates()
@@ -85,7 +85,7 @@ test('most claims of sends that have waited are HOT updates, which write to no i
     const after = await updates()
     return (after.inPlace - before.inPlace) / (after.all - before.all)
   }
-  // With full pages it is never more than 0.6. With room it is 0.4 while an older snapshot of this database, such as that of
+  // Full pages never give more than 0.6. Pages with room give 0.4 while an older snapshot of this database, such as that of
   // an ANALYZE by autovacuum, keeps the rows that were replaced from being removed.
   await eventually('most in place', async () => (await inPlace()) > 0.75)
 })

@@ -71,7 +71,7 @@ test('mails to full mailboxes and media that cannot be fetched, retried again an
   }
   const attempts = () => service.logs.filter(({ event }) => event === 'attempt_finished')
   await eventually('the first attempts', async () => attempts().length >= 28)
-  // With some margin: by then calls have failed in a row for long enough to open the channel's circuit breaker.
+  // Waits with some margin: by then calls have failed in a row for long enough to open the channel's circuit breaker.
   await sleep(failingForMs + 500)
   expect(new Set(attempts().map(({ outcome, fault }) => `${outcome} ${fault}`))).toEqual(
     new Set(['retry_later recipient', 'retry_later message']),

@@ -37,7 +37,7 @@ const db = connectDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 60_000, o
 const suppressionKey = keyFrom('x'.repeat(32))
 const ofChannel = (set: string) => db.$client.query(`update channels set ${set} where id = $1`, [channelId])
 
-/** What the statements say of the send, from the look for what is due to its claim. */
+/** The statements' answers about the send, from the look for due sends to its claim. */
 async function asked() {
   const [refusal] = await findRefusals(db, [requestId], suppressionKey)
   const heads = await findReadyHeads(db, [requestId])

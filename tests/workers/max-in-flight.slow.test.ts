@@ -37,7 +37,7 @@ test('three workers together have exactly as many calls in flight as the channel
   const ids = await traffic.sendSome(channelId, 40)
   await traffic.expectSent(ids)
   expect(calls.most).toBe(3)
-  // Those in flight together may have passed each other on their way.
+  // Sends in flight together may have passed each other on their way.
   const order = traffic.orderOf(ids)
   expect(Math.max(...ids.map((id, index) => Math.abs(order.indexOf(id) - index)))).toBeLessThan(10)
 })

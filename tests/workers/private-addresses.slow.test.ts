@@ -45,7 +45,7 @@ const writtenHosts = [
   '[2002:7f00:1::]',
 ]
 
-/** What the names of these tests mean, one answer after the other, the last one for ever; others are looked up. */
+/** Addresses of these tests' names, one answer after the other, the last one for ever; other names are looked up. */
 const named: Record<string, string[][]> = {
   'public.test': [['93.184.216.34']],
   'private.test': [['127.0.0.1']],

@@ -188,7 +188,7 @@ test.concurrent('a Redis that loses all its wake-ups loses no send of a channel 
 test.concurrent('a permit whose wake-up is lost is given again, and delays the others no longer than that', async (context) => {
   const traffic = await startTraffic(context, {}, { times: { ...soonReconciled, permitValidMs: 1000 } })
   const { db } = traffic.service.runtime
-  // Of this one, five hundredths are an hour and more.
+  // Five hundredths of this period are more than an hour.
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 86_400, rateSeconds: 86_400 })
   const ids = await traffic.sendSome(channelId, 3)
   for (const id of ids) await loseWakeUp(traffic.service, id)

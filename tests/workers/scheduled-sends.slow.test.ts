@@ -208,7 +208,7 @@ describe('support', () => {
       )
       after = page.next
     } while (after !== undefined && found.length < made.length)
-    // Those of one batch are not in its order.
+    // Sends of one batch are not in its order.
     expect(found).toEqual(made.toSorted().reverse())
   })
 

@@ -95,7 +95,7 @@ test('a change can be undone in its midst, and the next one begin, without waiti
   await start('worker', 3).begins()
   await start('worker', 6, 3).begins()
   await start('worker', 3, 6).begins()
-  // Those that run don't change it back.
+  // Running workers don't change it back.
   await sleep(comparedAgainMs)
   expect(await inForce()).toEqual({ count: 3, previous: 6 })
   await start('worker', 4, 3).begins()

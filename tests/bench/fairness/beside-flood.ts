@@ -50,7 +50,7 @@ const floods: readonly Flood[] = [
 
 const withinMs = 60_000
 
-/** What others wait while the backlog of one account lasts. */
+/** The time that others wait while the backlog of one account lasts. */
 export const besideFlood: readonly Case[] = floods.map((flood) => ({
   name: flood.name,
   reach: flood.reach,

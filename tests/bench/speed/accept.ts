@@ -9,7 +9,7 @@ import { atMost, ratio } from './ratio.ts'
 import { warmUpSeconds } from './sizes.ts'
 
 const connections = 64
-/** With which batches are full, whatever a single one waits. */
+/** Enough connections to fill the batches, however long a single one waits. */
 const manyConnections = 256
 /** Number of clients behind one connection: enough that its sends of one measurement stay within their quotas. */
 const accountsOfOne = 300
@@ -18,7 +18,7 @@ const variants = { service: 'api', usual: 'usualApi', echo: 'echo', recordless: 
 type Variant = keyof typeof variants
 
 interface Loaded extends WrkResult {
-  /** Of all processes, for each request. */
+  /** CPU of all processes, for each request. */
   cpuMicros: number
 }
 

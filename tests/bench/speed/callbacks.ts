@@ -29,7 +29,7 @@ const sendsOfDead = 10
 const askEveryMs = 500
 
 /**
- * What one worker tells one endpoint that answers at once; how much slower it delivers meanwhile, and beside 99 that never answer;
+ * The callbacks of one worker to one endpoint that answers at once; how much slower it delivers meanwhile, and beside 99 that never answer;
  * and how late an endpoint gets its callbacks beside those.
  */
 export const callbacks: Case = {

@@ -13,7 +13,7 @@ import { warmUpSeconds } from './sizes.ts'
 const connections = 64
 const bounds = { floor: 0.9, aim: 0.97 }
 
-/** What a month of past sends, and sends that wait for a retry, cost new sends. */
+/** The cost of a month of past sends, and of sends that wait for a retry, to new sends. */
 export const growth: Case = {
   name: 'growth',
   async measure(conditions) {
@@ -27,7 +27,7 @@ export const growth: Case = {
   },
 }
 
-/** The same with smaller histories, for a chart without a criterion. */
+/** Growth with smaller histories, for a chart without a criterion. */
 export const growthCurve: Case = {
   name: 'growth-curve',
   async measure(conditions) {

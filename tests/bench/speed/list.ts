@@ -56,7 +56,7 @@ const filtersOf = (channelId: string): Record<string, Record<string, string>> =>
 })
 
 const rowsAtOnce = 200_000
-/** Of ten million rows, it takes minutes. */
+/** Takes minutes for ten million rows. */
 const vacuum = { text: 'vacuum analyze sends', query_timeout: 900_000 }
 
 async function grow({ db }: Stage, channelId: string, count: number): Promise<void> {

@@ -19,7 +19,7 @@ const providers = [
 ]
 
 /**
- * What one worker delivers of the backlog of an account that has it for itself. The usual worker, and BullMQ and HTTP alone,
+ * The throughput of one worker on the backlog of an account that has it for itself. The usual worker, and BullMQ and HTTP alone,
  * follow one queue: their sends come by the usual API.
  */
 export const lone: Case = {

@@ -65,7 +65,7 @@ async function residentAtMost(stage: Stage, posts: readonly Post[]) {
   return { mebibytes: Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024, seconds }
 }
 
-/** Of random bytes, as media are: PostgreSQL couldn't keep it in less. */
+/** Makes the media large, of random bytes as real media are: PostgreSQL can't compress these. */
 async function makeLarge({ db }: Stage): Promise<void> {
   const { rows } = await db.$client.query<{ id: string }>('select request_id as id from media')
   for (const { id } of rows) {

@@ -14,7 +14,7 @@ import { atMost, ratio } from './ratio.ts'
 
 const receiptsOfEach = 100
 const connections = 16
-/** Of the load that one API takes, a third is steady. */
+/** The steady share of the load that one API takes. */
 const steadyShare = 1 / 3
 
 /** Receipts in requests of 100, by one API, beside what one worker delivers; and how long a request takes at a third of that. */

@@ -7,7 +7,7 @@ import { ratio } from './ratio.ts'
 const rowsAtOnce = 200_000
 const bounds = { floor: 0.97, aim: 0.99 }
 
-/** What sends that are scheduled for later cost others. */
+/** The cost of sends that are scheduled for later to others. */
 export const scheduled: Case = {
   name: 'scheduled',
   async measure(conditions) {

@@ -9,7 +9,7 @@ export interface Sizes {
   sendsOfEach: number
   /** Channels per account in cases with a worker, so that there are enough sends to warm it up. */
   channelsOfEach: number
-  /** Of an account that has the worker for itself. */
+  /** Sends of an account that has the worker for itself. */
   lone: number
   /** Receipts of one load. */
   receipts: number

@@ -88,7 +88,7 @@ async function importEntries({ databaseUrl, folder }: Stage, accountId: string, 
 }
 
 const rowsAtOnce = 200_000
-/** Of five million rows, it takes a minute. */
+/** Takes a minute for five million rows. */
 const vacuum = { text: 'vacuum analyze suppressions', query_timeout: 900_000 }
 
 async function addEntries({ db }: Stage, accountId: string, entries: number): Promise<void> {

@@ -88,7 +88,7 @@ function variant(name: string, api: ApiProgram, worker: WorkerProgram): Variant 
   }
 }
 
-/** With an API and a worker of its own, both warmed up. */
+/** Measures once, with an API and a worker of its own, both warmed up. */
 async function measureOnce(stage: Stage, sender: Sender, one: Variant, sizes: typeof full): Promise<void> {
   await stage.clear()
   const api = await stage.startApi(one.api)

@@ -11,7 +11,7 @@ const enqueuedWithinMs = 2000
 /** A frozen worker may have been handed the wake-up call of a queue, which others look at again after 3 s. */
 const deliveredWithinMs = 5000
 
-/** What of a Redis of its own a fault strikes. */
+/** A Redis that only one fault strikes. */
 export interface Elsewhere {
   redisUrl: string
   stop(): Promise<void>

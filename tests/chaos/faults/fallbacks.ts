@@ -10,7 +10,7 @@ import { type Phase, type PhaseRow, settle } from '../phase.ts'
 import { killSome, killsOf } from './some-kills.ts'
 import { uncertainOnlyInFlight } from './workers.ts'
 
-/** What the ledgers of the two channels show. */
+/** The course of a fallback by the ledgers of its two channels. */
 interface Course {
   second: readonly ProviderCall[]
   /** When each message of the first channel was first reported as undelivered. */

@@ -13,7 +13,7 @@ const spreadMs = 1000
 /** Within this time, a machine that dispatches `usualPerSecond` has called the provider for all. */
 const withinMs = 10_000
 const usualPerSecond = 3000
-/** Of the sends whose dispatch shows how fast this machine is. */
+/** Share of the sends whose dispatch shows how fast this machine is. */
 const shareToMeasure = 0.2
 const joinWithinMs = 60_000
 
@@ -109,7 +109,7 @@ export const dueTogether: Fault = {
   ],
 }
 
-/** Sends that were called for the first time later than they should be. Those in flight at the killed worker may never be. */
+/** Sends that were called for the first time later than they should be. Sends in flight at the killed worker may never be. */
 function lateCalls(phase: Phase, { rows }: Findings): string[] {
   const { withinMs, sends } = limits.get(phase) ?? {}
   if (withinMs === undefined || !sends) return ['it broke off']

@@ -8,7 +8,7 @@ import { loadElsewhere, slowAnswers, slowRecovery, standstill } from './elsewher
 
 const perSecond = 200
 const calledAgainWithinMs = 8000
-/** Of each send: a job that was taken before may have to wait until its lock lapses. */
+/** Limit for each send: a job that was taken before may have to wait until its lock lapses. */
 const recoverWithinMs = 15_000
 const undisturbedMs = 3000
 

@@ -17,7 +17,7 @@ const calledWithinMs = 1000
 /** One contact in seven, and a third of all sends scheduled; every second send is on the held channel. */
 const [contactsEach, scheduledEach] = [7, 3]
 const longestWaitMs = 4000
-/** Of the suppressed contacts, half are of the held channel, and more are of scheduled sends. */
+/** Fewest failed sends for each suppressed contact: half are of the held channel, and more are of scheduled sends. */
 const leastFailed = 0.4
 
 const entries = new WeakMap<Phase, Map<string, number>>()
@@ -52,7 +52,7 @@ export const suppressions: Fault = {
       )
       addedAt.set(value, Date.now())
     }
-    // Of these, none may be called, and those that are suppressed end while they wait.
+    // Sends of this channel may not be called, and suppressed ones end while they wait.
     const heldId = await phase.openChannel('hold')
     await holdChannel(world.db, heldId, 'a test')
     const added: Promise<void>[] = []
@@ -100,7 +100,7 @@ export const suppressions: Fault = {
       ),
       ...violation(
         findings.rows.filter(isSuppressed).length < addedAt.size * leastFailed,
-        `of ${addedAt.size} suppressed contacts, only ${findings.rows.filter(isSuppressed).length} got nothing`,
+        `for ${addedAt.size} suppressed contacts, only ${findings.rows.filter(isSuppressed).length} sends failed`,
       ),
       ...uncertainOnlyInFlight(phase, findings),
     ]

@@ -57,10 +57,10 @@ export const upgradeFrom = (former: string): Fault => ({
         count: phase.sends,
         seconds: fewestSeconds,
         during: upgrade(),
-        // Those by the refusing channel have a contact of their own, too.
+        // Sends by the refusing channel have a contact of their own, too.
         channelIds: [refusingId, ...Array.from({ length: 5 }, () => phase.channelId)],
         contact: (index) => (index % 2 === 0 ? undefined : shared[(index >> 1) % shared.length]),
-        // Those with a contact of their own: a scheduled one waits for no other, and no other for it.
+        // Only sends with a contact of their own: a scheduled one waits for no other, and no other for it.
         sendAt: (index) => (index % 4 === 0 ? new Date(Date.now() + (index % dueWithinMs)) : undefined),
       }),
     )

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Of the headings of a page, as GitHub names them. */
+/** Anchors of the headings of a page, as GitHub names them. */
 export function anchorsOf(page: string): string[] {
   return [...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading

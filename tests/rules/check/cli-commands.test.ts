@@ -81,7 +81,7 @@ test('docs/reference/cli.md has each exit code once, with its name, and no other
   expect(rows).toEqual(Object.entries(exitCodes))
 })
 
-/** What a command prints that needs no database. */
+/** The output of a command that needs no database. */
 async function printed(...args: string[]): Promise<string> {
   const lines: string[] = []
   const printError = (line: string) => expect.unreachable(line)
@@ -131,7 +131,7 @@ test('a help loads no client of the stores, and a command does: it answers at on
 })
 
 describe('outbound completion', () => {
-  /** What bash offers for a line whose last word is being typed. */
+  /** Bash's offers for a line whose last word is being typed. */
   const offered = async (...words: string[]) => {
     const script = `${await printed('completion', 'bash')}
       COMP_WORDS=(outbound ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}

@@ -78,7 +78,7 @@ describe('docs/explanation/security.md', () => {
   })
 })
 
-/** What a user or an operator may read, in the product or beside it. */
+/** Everything that a user or an operator may read, in the product or beside it. */
 const read = [
   ...[
     'README.md',

@@ -108,7 +108,7 @@ const importing = (specifier: string) => `import * as planted from '${specifier}
 const importingTypes = (other: string) =>
   `import type * as ${other} from './${other}.ts'\n\nexport type { ${other} }\n`
 
-/** What is found, by file. */
+/** The findings, by file. */
 const found = new Map<string, string[]>()
 
 beforeAll(() => {

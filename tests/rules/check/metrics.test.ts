@@ -43,7 +43,7 @@ test.each(ours)('the docs describe $name', ({ name, type, labelNames, processes 
   if (row?.unit === 'seconds') expect(name).toMatch(/_seconds$/)
 })
 
-/** Such labels could name a person, or make a series for each. */
+/** An id or a free text as a label could name a person, or make a series for each. */
 test('no label is an id, a contact or free text, but for the names of channels in trouble', () => {
   const labels = new Set(ours.flatMap(({ labelNames }) => labelNames))
   expect([...labels].sort()).toEqual([

@@ -5,7 +5,7 @@ import { anchorsOf } from './anchors.ts'
 
 const folders = ['src', 'db', 'workers', 'tests', 'docs', 'ops', '.ci', '.github', '.']
 
-/** Of this project, and of the root only what lies in it. */
+/** The files of these folders; of the root, only the files directly in it. */
 const files = folders.flatMap((folder) =>
   readdirSync(folder, { recursive: folder !== '.', encoding: 'utf8' }).map((path) => join(folder, path)),
 )
@@ -17,7 +17,7 @@ const madeUp = /\/(?:example|planted|x)\b/
 const named =
   /(?<![\w./:-])(?:tests|src|db|workers|docs|ops)\/[\w./-]*\.(?:tsx?|mjs|md|sql|json|ya?ml|css|png|svg|lua)\b/g
 
-/** Of code, only the comments: the compiler checks imports, and other strings may be paths of URLs. */
+/** The prose of a file. Code has it only in comments: the compiler checks imports, and other strings may be paths of URLs. */
 function proseOf(file: string): string {
   const text = readFileSync(file, 'utf8')
   if (!/\.(tsx?|mjs)$/.test(file)) return text

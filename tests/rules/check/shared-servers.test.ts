@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** What is felt by, or shows, other files on the PostgreSQL and the Redis that the files of a test run share. */
+/** Commands that disturb, or show, other files on the PostgreSQL and the Redis that the files of a test run share. */
 const ofAll: [what: RegExp, unless?: RegExp][] = [
   [/\.monitor\(|\bflushall\b|\.script\(|\.config\('SET'|\bcommandstats\b|\.client\('KILL'|\balter system\b/i],
   [/call\(\s*'(?:CONFIG|MONITOR|SCRIPT|CLIENT)'/i],

@@ -74,7 +74,7 @@ interface Given {
   events?: StoredEvent[]
   facts?: Partial<Omit<SendFacts, 'channel'>>
   channel?: Partial<SendFacts['channel']>
-  /** What it waits for, and until when. */
+  /** The reason why it waits, and until when. */
   wait?: [name: keyof typeof reasonsToWait, until?: Date]
 }
 

@@ -119,7 +119,7 @@ test('both endpoints of sends accept a traceparent', () => {
 
 const schemas = sendRequestSchemas([])
 
-/** What the service refuses and JSON Schema has no words for: the document says it in words. */
+/** Refusals that JSON Schema can't express: the document has them in words. */
 const beyondJsonSchema = [
   /differs from message\./,
   /given twice/,

@@ -10,7 +10,7 @@ import { buildDelivery } from '../../support/deliveries.ts'
 import { expectSooner, timed, unlessStoodStill } from '../../support/standstill.ts'
 import { anyMessage } from './any-message.ts'
 
-/** What the emulator of a provider is to do with the next call. */
+/** How the emulator of a provider treats the next call. */
 export type FakeServer =
   | 'accept'
   | 'reject'
@@ -19,7 +19,7 @@ export type FakeServer =
   | 'drop_after_taking'
   | 'never_answer'
 
-/** What a provider's test brings to the suite: the provider, and its emulator. */
+/** A provider's part of the suite: the provider, and its emulator. */
 export interface Harness {
   provider: Sender
   /** A config that the provider's rules accept, and one that they refuse. */

@@ -11,7 +11,7 @@ const http = createHttpClient({ allowedPrivateNetworks })
 const media = createMediaFetcher({ allowedPrivateNetworks })
 const memory = { reserve: async () => {}, shrinkTo: () => {} }
 
-/** What the server sends for each request, in the order of the requests; each piece in a packet of its own. */
+/** The server's answer to each request, in the order of the requests; each piece in a packet of its own. */
 let answers: string[][] = []
 const sockets: Socket[] = []
 

@@ -367,7 +367,7 @@ describe('an address that is not public', () => {
     reason: expect.stringMatching(/: the address is not public, or cannot be found$/),
   }
   const media = serve(Buffer.from('x'))
-  /** Of these tests alone: a connection of an earlier test may still be on its way to the other one. */
+  /** A server of these tests alone: a connection of an earlier test may still be on its way to the other one. */
   let inside: WebhookReceiver
   beforeAll(async () => {
     inside = await openWebhookReceiver()

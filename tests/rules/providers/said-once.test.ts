@@ -98,7 +98,7 @@ async function refusalBy(name: Name, answer: unknown): Promise<AttemptOutcome> {
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 14) + second * 1000)
 
-/** What the timeline, the support page and `channel list` compose of an outcome. */
+/** The texts that the timeline, the support page and `channel list` compose of an outcome. */
 function textsOn(provider: ProviderName, outcome: AttemptOutcome): string[] {
   const { reason = '' } = outcome as { reason?: string }
   const answer = { providerStatus: null, providerCode: null, providerMessageId: null, durationMs: 2 }

@@ -84,7 +84,7 @@ describeProvider('smtp', async () => ({
     return await asDispatched({
       ...delivery,
       message: sendable(delivery.message),
-      // Of its own, so that each mail has a new connection.
+      // A config of its own, so that each mail has a new connection.
       config: rules.config.parse(emulator.config),
     })
   },

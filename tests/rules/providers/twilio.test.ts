@@ -360,7 +360,7 @@ test('a sender of WhatsApp writes to the number by WhatsApp', async () => {
   expect(outcome.outcome).toBe('sent')
 })
 
-// With the words that Twilio has for it: https://www.twilio.com/docs/api/errors/21211 and so on.
+// Each with Twilio's own words: https://www.twilio.com/docs/api/errors/21211 and so on.
 test.each<[number, number, string, string, Fault]>([
   [429, 20429, 'Too Many Requests', 'retry_later', 'sender'],
   [400, 14107, 'SMS send rate limit exceeded', 'retry_later', 'sender'],

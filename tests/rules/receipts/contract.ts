@@ -8,7 +8,7 @@ import type {
 } from '../../../src/core/receipts/receipt.ts'
 import { type ProviderName, providers } from '../../../src/providers/index.ts'
 
-/** What a provider's test brings to the suite. */
+/** A provider's part of the suite. */
 export interface ReceiptHarness {
   /** Configs of two channels that take receipts, with other secrets. */
   config: object

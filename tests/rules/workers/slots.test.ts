@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { maxWork, minWork, raisedBy } from '../../../workers/queue/overflow-limit.ts'
 import { type QueueKind, Slots } from '../../../workers/queue/slots.ts'
 
-/** What a send does in its slot, step by step as the test wants it. */
+/** A send in its slot, step by step as the test wants it. */
 interface Trial {
   /** Whether it has a slot. */
   hasSlot: boolean

@@ -8,7 +8,7 @@ import { expectSooner, StoodStill, timed } from '../../support/standstill.ts'
 const timeoutMs = 400
 const slowestBytesPerMs = 250
 const timeToHeedMs = 1500
-/** Of the 50 ms in which the last test has to stand still by itself. */
+/** A further standstill of this length spoils the last test, which stands still by itself. */
 const notableMs = 10
 
 /** Work that moves so many bytes each 20 ms, so often, then does nothing more, and ends when its signal is aborted. */
@@ -69,7 +69,7 @@ test('an answer that arrives while the process stands still at the end of the ti
   const { result, stoodStillMs } = await timed(async () => ({
     result: await withinTimeLimit(timeoutMs, work, 'left behind'),
   }))
-  // With a later standstill than this test's own, the answer came after the call was aborted.
+  // After a later standstill than this test's own, the answer came after the call was aborted.
   if (result === 'aborted' && stoodStillMs > notableMs) throw new StoodStill(`for ${stoodStillMs} ms`)
   expect(result).toBe('answered')
 })

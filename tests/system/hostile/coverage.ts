@@ -6,13 +6,13 @@ import type { Exchange } from './laws.ts'
 import { bodyOf } from './recorded.ts'
 import { pathsOf } from './schema-values.ts'
 
-/** What one or several rounds have reached. */
+/** The cases that one or several rounds have reached. */
 export interface Coverage {
   statuses: Map<number, number>
   faults: Set<RegExp>
-  /** Of sends that were accepted: providers, message types and the paths of fields, by endpoint. */
+  /** Providers, message types and the paths of fields of sends that were accepted, by route. */
   accepted: Set<string>
-  /** Of requests with receipts: methods, providers and statuses. */
+  /** Methods, providers and statuses of requests with receipts. */
   receipts: Set<string>
 }
 

@@ -65,7 +65,7 @@ function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
 }
 
-/** The same schema for messages of one type: with its object, without the others'. */
+/** Narrows the schema to messages of one type: with its object, without the others'. */
 function selecting(schema: JsonSchema, selected: MessageType): JsonSchema {
   const { message = {} } = schema.properties ?? {}
   const fields = Object.entries(message.properties ?? {})
@@ -83,7 +83,7 @@ function withoutNull(schema: JsonSchema): JsonSchema {
   return { ...schema, anyOf: schema.anyOf?.filter(({ type }) => type !== 'null') ?? [schema] }
 }
 
-/** Of the right contact type, and with the same in fields that stand both beside the message and inside it. */
+/** Gives the body the right contact type, and one value to fields that stand both beside the message and inside it. */
 function coherent(body: GoodBody): object {
   const { type, ...contact } = body.contact
   const own = contact.value.includes('@') ? 'email' : type && (parseContact(contact.value)?.type ?? 'phone')
@@ -98,7 +98,7 @@ function coherent(body: GoodBody): object {
   }
 }
 
-/** What a field is filled with that asks for more than a text: mostly what it takes, at times what it just doesn't. */
+/** The values for fields that need more than a text: mostly good ones, at times such as are just refused. */
 function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): Pools {
   const { contactTypes } = providers[provider]
   const contacts: Partial<Record<ContactType, fc.Arbitrary<string>>> = { phone: phones, email: emails }
@@ -189,7 +189,6 @@ const variables = fc.oneof(
 )
 
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
-/** Of now, and of later. */
 const times = fc.constantFrom(-30, 3600, 86_400).map(inSeconds)
 
 const digits = fc.stringMatching(/^\d{8}$/)

@@ -93,7 +93,7 @@ export function write(body: unknown): Buffer {
   return Buffer.from(json.replace(pattern, (_, escaped: string) => JSON.parse(`"${escaped}"`)))
 }
 
-/** What is done to the bytes of a body that was good JSON up to here. */
+/** The ways to damage the bytes of a body that was good JSON up to here. */
 export const damages: fc.Arbitrary<(body: Buffer) => Buffer> = fc.oneof(
   fc.nat().map((at) => named('cut off', (body) => body.subarray(0, at % (body.length + 1)))),
   fc

@@ -194,7 +194,7 @@ describe.concurrent('a client that is slow', () => {
     const body = JSON.stringify(textBody()) + ' '.repeat(30 * pieceBytes)
     socket.write(head([`Content-Length: ${body.length}`]))
     const startedAt = performance.now()
-    // With a second to spare: alone too little for the time that all of it takes.
+    // Gives a second to spare: alone too little for the time that the whole body takes.
     const ahead = 3 * pieceBytes
     socket.write(body.slice(0, ahead))
     for (let sent = ahead; sent < body.length; sent += pieceBytes) {

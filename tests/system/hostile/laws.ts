@@ -14,7 +14,7 @@ export interface Exchange {
   json: Record<string, unknown> | undefined
 }
 
-/** What holds for every answer, whatever was asked. A law throws where it is broken. */
+/** The laws of every answer, whatever the request was. A law throws where it is broken. */
 export const laws: Record<string, (exchange: Exchange) => void> = {
   statusOfTheTable,
   asDocumented,
@@ -25,7 +25,7 @@ export const laws: Record<string, (exchange: Exchange) => void> = {
   isBounded,
 }
 
-/** What the parser of HTTP refuses is a 400 everywhere. */
+/** The statuses of each route. A request that the parser of HTTP refuses is a 400 everywhere. */
 const statuses: Record<HostileRequest['route'], number[]> = {
   channelInBody: [202, 400, 401, 403, 404, 429],
   channelInPath: [202, 400, 401, 403, 404, 429],
@@ -42,7 +42,7 @@ function statusOfTheTable({ request, answer }: Exchange) {
   expect([...statuses[route], ...more]).toContain(answer.status)
 }
 
-/** The same path lists sends. */
+/** Whether it lists sends, by the path that also takes them. */
 const isList = ({ route, method }: HostileRequest) =>
   route === 'channelInBody' && (method === 'GET' || method === 'HEAD')
 

@@ -71,7 +71,7 @@ function checked(target: Target): fc.Arbitrary<HostileRequest> {
     }))
 }
 
-/** What is done to a request after it was signed. */
+/** The changes to a request after it was signed. */
 const forgeries: ((report: Report) => Report)[] = [
   (report) => ({ ...report, headers: report.headers.filter(([name]) => name === 'content-type') }),
   (report) => ({
@@ -113,7 +113,7 @@ function pathsOf(world: World, { channelId }: Target): fc.Arbitrary<string> {
   return ids.map((id) => `/receipts/${id}`)
 }
 
-/** Of the channel's send, of another channel's, of one that was never attempted, and of none. */
+/** Ids of the channel's send, of another channel's, of one that was never attempted, and of none. */
 function idsOf(world: World, { sentId = '' }: Target): fc.Arbitrary<string> {
   const others = world.targets.flatMap((target) => target.sentId ?? [])
   return fc.oneof(

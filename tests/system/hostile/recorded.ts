@@ -50,7 +50,7 @@ export async function expectRecorded({ service }: World, accepted: Exchange[]): 
   }
 }
 
-/** Of each send that was reported about, some receipts are recorded, no more than 50, and each once. */
+/** Expects that each send with receipts has some of them recorded: no more than 50, and each once. */
 export async function expectReceiptsRecorded({ service, targets }: World): Promise<void> {
   for (const { provider, sentId } of targets) {
     if (sentId === undefined || provider === 'sandbox') continue

@@ -18,7 +18,7 @@ const giveUpAfterMs = 240_000
 
 /**
  * Sends `count` generated requests to a service of its own, many at once, and holds every answer against the laws; in
- * the end what it has recorded and logged. The same seed makes the same requests.
+ * the end what it has recorded and logged. One seed always makes the same requests.
  *
  * @param coverage is added to.
  */
@@ -58,7 +58,7 @@ export async function runRound(seed: number, count: number, coverage: Coverage):
 
 interface Client {
   connections: Connections
-  /** Of those that were answered 503. */
+  /** The ids of requests that were answered 503. */
   undecidedIds: Set<string>
 }
 
@@ -99,8 +99,8 @@ function parse(one: Exchange) {
 }
 
 /**
- * What wasn't answered 202 left no row, but for a 503 on a machine that is too busy (docs/decisions/0012-request-deadline.md).
- * The log has no fault, and holds nothing that was sent.
+ * Expects no row of a request that wasn't answered 202, but for a 503 on a machine that is too busy
+ * (docs/decisions/0012-request-deadline.md). The log may have no error, and nothing that was sent.
  */
 async function expectNothingElse({ service }: World, acceptedIds: Set<string>, undecidedIds: Set<string>) {
   const { db } = service.runtime

@@ -38,7 +38,7 @@ export const contentSid = `HX${'0d'.repeat(16)}`
 
 export const publicBaseUrl = 'https://messages.example.com'
 
-/** Of channels that take receipts. */
+/** Configs of channels that take receipts. */
 export const receivingConfigs = {
   webhook: { url: 'https://example.com/hook', secret: webhookSecret },
   'whatsapp-cloud': {

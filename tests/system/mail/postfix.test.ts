@@ -96,7 +96,7 @@ describe.runIf(canRunPostfix)('Postfix', () => {
       'list-unsubscribe': `<https://example.org/u?m=${requestId}>`,
       'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
     })
-    // With an S: over TLS.
+    // The S means TLS.
     expect(headers.received).toMatch(/^from client\.example\.org .* with ESMTPS /)
     expect(outcome).toMatchObject({ providerMessageId: `<${requestId}@example.org>` })
   })

@@ -41,7 +41,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'profiles-'))
   await chmod(folder, 0o755)
   await mkdir(join(folder, 'bin'))
-  // What the containers have, in place of their network.
+  // Programs of the containers, changed to need no network of their own.
   const { file } = await redisBinary()
   await writeProgram('redis-server', `exec ${file} "$@"`)
   await writeProgram('redis-cli', `exec ${file.replace('-server', '-cli')} -p $OWN_PORT "$@"`)

@@ -126,7 +126,7 @@ const kustomization = z.strictObject({
     )
     .optional(),
 })
-/** Of a user, as the docs show it. */
+/** A user's overlay, as the docs show it. */
 const overlay = z.strictObject({
   apiVersion: z.literal('kustomize.config.k8s.io/v1beta1'),
   kind: z.literal('Kustomization'),
@@ -228,7 +228,7 @@ describe('settings', () => {
 
   test('the migration gets no key, and the admin process none that opens credentials', () => {
     for (const secret of Object.keys(testSecrets)) expect(environmentOf('migrate')).not.toHaveProperty(secret)
-    // With the pepper, the console erases contacts and finds suppressions of erased ones.
+    // The console needs the pepper to erase contacts and to find suppressions of erased ones.
     const { API_KEY_PEPPER: _pepper, ...others } = testSecrets
     expect(Object.keys(others)).toContain('CREDENTIALS_KEY')
     for (const secret of Object.keys(others)) expect(environmentOf('admin')).not.toHaveProperty(secret)

@@ -24,7 +24,7 @@ let haproxy: Binary
 let stores: Stores
 let reaper: Reaper
 let names: NameServer
-/** The same on every address, as in containers. */
+/** One port on every address, as in containers. */
 let apiPort: number
 let url: string
 

@@ -50,8 +50,8 @@ function has(text: string, figure: string): boolean {
 }
 
 /**
- * Holds sections of a page to figures of the code: of limits that no setting has, or of defaults. With as few words as tell one
- * figure of a section from another; the sentences are free.
+ * Holds sections of a page to figures of the code: of limits that no setting has, or of defaults. Each figure has just the words that tell it
+ * from the section's other figures; the sentences are free.
  */
 export function figures(page: string, expected: Record<string, readonly string[]>): void {
   const sections = sectionsOf(page)

@@ -106,7 +106,7 @@ function withTemplate(fields: object) {
   return withMessage({ type: 'template', template: { name: 'greeting', variables, ...fields } })
 }
 
-/** Of a body as a client writes it. */
+/** The fingerprint of a body as a client writes it. */
 function printOf(body: object, channel = channelId): string {
   return fingerprint(channelInPath.parse(JSON.parse(JSON.stringify(body))), channel)
 }

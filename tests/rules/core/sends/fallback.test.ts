@@ -139,7 +139,7 @@ test.each<[string, Partial<EndedSend>, Partial<FallbackTarget>]>([
   expect(decide(given, target)).toMatchObject({ result: 'fell_back' })
 })
 
-/** Of a text that failed on channel `a` by the fault of its recipient. It is now a second after its accept. */
+/** The decision about a text that failed on channel `a` by the fault of its recipient, a second after its accept. */
 function decide(given: Partial<EndedSend>, target: Partial<FallbackTarget>) {
   const send = {
     ...{ timeline: failedSend(), contact: phone, message: text(1), formerChannels: [], expiresAt: null },
