@@ -6,8 +6,13 @@ import type { DeliveryState } from '../core/receipts/receipt.ts'
 import type { Timeline } from '../core/sends/timeline.ts'
 import { runProcess } from '../platform/process/process.ts'
 import { type Stack, startStack } from './stack.ts'
-import { type Example, providerExamples, sandboxExamples } from './world/demo-examples.ts'
-import { type Emulators, reportToChannels, startEmulators, stopEmulators } from './world/emulators.ts'
+import {
+  demoExamples,
+  type Emulators,
+  reportToChannels,
+  startEmulators,
+  stopEmulators,
+} from './world/emulators.ts'
 import { type Seed, seedDemoAccount, seedEmulatedChannels } from './world/seed.ts'
 
 const finishWithinMs = 30_000
@@ -27,7 +32,7 @@ async function playAll(emulators: Emulators): Promise<void> {
   const seed = stack.prepared
   const channels = await seedEmulatedChannels(stack.environment, seed.accountId, emulators)
   reportToChannels(emulators, channels, stack.apiUrl)
-  const examples = [...sandboxExamples, ...providerExamples(channels, emulators)]
+  const examples = demoExamples(emulators, { ...channels, sandbox: seed.channelId })
   const db = connectDatabase(stack.environment.DATABASE_URL ?? '', {
     poolSize: 1,
     queryTimeoutMs,
@@ -45,9 +50,10 @@ async function playAll(emulators: Emulators): Promise<void> {
   }
 }
 
-async function play(example: Example, seed: Seed, db: Database): Promise<boolean> {
-  const { title, contact, message, ends, attempts, delivery } = example
-  const { channelId = seed.channelId } = example
+type Playable = ReturnType<typeof demoExamples>[number]
+
+async function play(example: Playable, seed: Seed, db: Database): Promise<boolean> {
+  const { title, channelId, contact, message, ends, attempts, delivery } = example
   const { requestId } = await call<{ requestId: string }>('/v1/messages', seed, {
     channelId,
     contact,

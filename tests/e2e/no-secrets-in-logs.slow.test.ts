@@ -11,6 +11,7 @@ import {
   stopEmulators,
 } from '../../src/dev/world/emulators.ts'
 import { providers } from '../../src/providers/index.ts'
+import type { TwilioEmulator } from '../../src/providers/twilio/dev/emulator.ts'
 import { type Account, accept, buildAccount, post } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { dumpDatabase, dumpRedis } from '../support/dumps.ts'
@@ -213,7 +214,7 @@ test('no credential of a provider is, whether the provider accepts it or not, no
     const isSent = (id: string) => service.logsOf(id).some(({ event }) => event === 'sent')
     return requestIds.filter(isSent).length === requestIds.length / 2
   })
-  const link = emulators.twilio.calls.map(({ form }) => form.MediaUrl).find(Boolean) ?? ''
+  const link = (emulators.twilio as TwilioEmulator).calls.map(({ form }) => form.MediaUrl).find(Boolean) ?? ''
   expect((await fetch(service.url + new URL(link).pathname)).status).toBe(200)
   secrets.add(link.slice(link.lastIndexOf('/') + 1)).add(link.slice(link.lastIndexOf('.') + 1))
   const { elsewhere, anywhere } = await allTexts()

@@ -10,6 +10,11 @@ import {
   startEmulators,
   stopEmulators,
 } from '../../src/dev/world/emulators.ts'
+import type { Emulator } from '../../src/providers/shared/dev/emulator.ts'
+import type { EmulatedAnswer } from '../../src/providers/shared/dev/http-emulator.ts'
+import type { SmtpEmulator } from '../../src/providers/smtp/dev/emulator.ts'
+import type { TwilioEmulator } from '../../src/providers/twilio/dev/emulator.ts'
+import type { WhatsAppCall } from '../../src/providers/whatsapp-cloud/dev/emulator.ts'
 import { buildSendRow, namesOf, timelineOf } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
@@ -20,13 +25,18 @@ import { finishedTimeline, startTestService, type TestService } from '../support
 import { expectSooner, spanBetween } from '../support/standstill.ts'
 import { eventually } from '../support/wait.ts'
 
-let emulators: Emulators
+type Started = Omit<Emulators, 'smtp' | 'twilio' | 'whatsapp-cloud'> & {
+  smtp: SmtpEmulator
+  twilio: TwilioEmulator
+  'whatsapp-cloud': Emulator<WhatsAppCall, EmulatedAnswer>
+}
+let emulators: Started
 let service: TestService
 let owner: Account
 let channels: Record<keyof Emulators, string>
 
 beforeAll(async () => {
-  emulators = await startEmulators()
+  emulators = (await startEmulators()) as Started
   const port = String(await portToKeep())
   service = await startTestService({
     PORT: port,

@@ -3,6 +3,7 @@ import { listChannels, updateChannel } from '../../db/accounts/channels.ts'
 import { type Emulators, startEmulators, stopEmulators } from '../../src/dev/world/emulators.ts'
 import { type EmulatedChannels, seedDemoAccount, seedEmulatedChannels } from '../../src/dev/world/seed.ts'
 import { providerNames } from '../../src/providers/index.ts'
+import type { WebhookEmulator } from '../../src/providers/webhook/dev/emulator.ts'
 import { accept } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
 
@@ -19,6 +20,8 @@ afterAll(async () => {
   for (const emulators of started) await stopEmulators(emulators)
   await service.stop()
 })
+
+const takenBy = ({ emulators }: { emulators: Emulators }) => (emulators.webhook as WebhookEmulator).taken
 
 async function start(accountId: string): Promise<{ emulators: Emulators; channels: EmulatedChannels }> {
   const emulators = await startEmulators()
@@ -46,8 +49,8 @@ test("the next start keeps the channels and points them at the emulators' new ad
   const second = await start(accountId)
   expect(second.channels).toEqual(first.channels)
   const requestId = await sendByWebhook(apiKey, second.channels)
-  expect(first.emulators.webhook.taken.has(requestId)).toBe(false)
-  expect(second.emulators.webhook.taken.has(requestId)).toBe(true)
+  expect(takenBy(first).has(requestId)).toBe(false)
+  expect(takenBy(second).has(requestId)).toBe(true)
 })
 
 test('missing channels are created, and a channel of your own stays as it is', async () => {

@@ -1,18 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listChannels } from '../../db/accounts/channels.ts'
 import type { Emulator } from '../../src/providers/shared/dev/emulator.ts'
-import {
-  openWhatsAppEmulator,
-  type WhatsAppAnswer,
-  type WhatsAppCall,
-} from '../../src/providers/whatsapp-cloud/dev/emulator.ts'
+import type { EmulatedAnswer } from '../../src/providers/shared/dev/http-emulator.ts'
+import { openWhatsAppEmulator, type WhatsAppCall } from '../../src/providers/whatsapp-cloud/dev/emulator.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
 import { samples } from '../support/media-samples.ts'
 import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
-let far: Emulator<WhatsAppCall, WhatsAppAnswer>
+let far: Emulator<WhatsAppCall, EmulatedAnswer>
 let service: TestService
 let account: Account
 

@@ -1,33 +1,44 @@
-import type { ProviderName } from '../../providers/index.ts'
-import { openResendEmulator } from '../../providers/resend/dev/emulator.ts'
+import { type ProviderName, providerNames } from '../../providers/index.ts'
+import type { Emulation, Example } from '../../providers/shared/dev/emulation.ts'
 import type { Emulator } from '../../providers/shared/dev/emulator.ts'
-import { openSmtpEmulator } from '../../providers/smtp/dev/emulator.ts'
-import { startTwilioEmulator } from '../../providers/twilio/dev/emulator.ts'
-import { openVonageEmulator } from '../../providers/vonage/dev/emulator.ts'
-import { startWebhookEmulator } from '../../providers/webhook/dev/emulator.ts'
-import { openWhatsAppEmulator } from '../../providers/whatsapp-cloud/dev/emulator.ts'
+
+type AnyEmulator = Emulator<unknown, never>
+
+/** Each provider's folder has one, which no production build loads: so it is found by its name. */
+export async function emulationOf(provider: ProviderName): Promise<Emulation> {
+  const { emulation } = await import(/* @vite-ignore */ `../../providers/${provider}/dev/index.ts`)
+  return emulation
+}
+
+const emulations = await Promise.all(
+  providerNames.map(async (name): Promise<[ProviderName, Emulation]> => [name, await emulationOf(name)]),
+)
 
 /** Every provider except the sandbox, which calls no server. */
 export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
+export const emulatedProviders = emulations
+  .filter(([, { start }]) => start)
+  .map(([name]) => name) as EmulatedProvider[]
 
-const starts = {
-  resend: openResendEmulator,
-  smtp: () => openSmtpEmulator({ isReporting: true }),
-  twilio: () => startTwilioEmulator({ fetchesMedia: true, reports: true }),
-  vonage: openVonageEmulator,
-  webhook: startWebhookEmulator,
-  'whatsapp-cloud': openWhatsAppEmulator,
-} as const satisfies Record<EmulatedProvider, () => Promise<Emulator<unknown, never>>>
-
-export const emulatedProviders = Object.keys(starts) as EmulatedProvider[]
-
-export type Emulators = { [Name in EmulatedProvider]: Awaited<ReturnType<(typeof starts)[Name]>> }
+export type Emulators = Readonly<Record<EmulatedProvider, AnyEmulator>>
 
 /** Starts one emulator of each provider, in this process. */
 export async function startEmulators(): Promise<Emulators> {
-  const started = Object.entries(starts).map(async ([name, start]) => [name, await start()])
-  return Object.fromEntries(await Promise.all(started))
+  const started = emulations.map(async ([name, { start }]) => start && [name, await start()])
+  return Object.fromEntries((await Promise.all(started)).filter((one) => one !== undefined))
 }
+
+/** Sends to play in the demo: of the sandbox, and through each provider to its emulator. */
+export const demoExamples = (
+  emulators: Emulators,
+  channels: Readonly<Record<ProviderName, string>>,
+): (Example & { channelId: string })[] =>
+  emulations.flatMap(([name, { examples }]) =>
+    examples((emulators as Record<string, AnyEmulator>)[name] as AnyEmulator).map((example) => ({
+      ...example,
+      channelId: channels[name],
+    })),
+  )
 
 /** Lets the emulators send receipts to their channels. */
 export function reportToChannels(
@@ -36,8 +47,7 @@ export function reportToChannels(
   apiUrl: string,
 ): void {
   for (const provider of emulatedProviders) {
-    const emulator: Emulator<unknown, never> = emulators[provider]
-    emulator.reportTo?.(`${apiUrl}/receipts/${channels[provider]}`)
+    emulators[provider].reportTo?.(`${apiUrl}/receipts/${channels[provider]}`)
   }
 }
 

@@ -123,7 +123,7 @@ test('configured to drop the connection, it has recorded the message', async () 
 
 test('configured to hang, it can still be stopped', async () => {
   const other = await startWebhookEmulator()
-  other.answerNext('hang')
+  other.answerNext('never_answer')
   const call = fetch(String(other.config.url), { method: 'POST' })
   await expect.poll(() => other.calls.length).toBe(1)
   const [{ status }] = await Promise.allSettled([call, other.stop()])

@@ -7,12 +7,12 @@ import { resendCodes } from '../../../src/providers/resend/codes.ts'
 import type { ResendConfig } from '../../../src/providers/resend/config.ts'
 import {
   openResendEmulator,
-  type ResendAnswer,
   type ResendCall,
   resendError,
 } from '../../../src/providers/resend/dev/emulator.ts'
 import { resend as rules } from '../../../src/providers/resend/index.ts'
 import type { Emulator } from '../../../src/providers/shared/dev/emulator.ts'
+import type { EmulatedAnswer } from '../../../src/providers/shared/dev/http-emulator.ts'
 import { createHttpClient } from '../../../workers/http/http.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { httpSender } from '../../support/http-sender.ts'
@@ -22,7 +22,7 @@ const loopback = [parseNetwork('127.0.0.0/8')]
 const good = { apiKey: 're_s3cret', from: 'Acme <hello@example.com>' }
 const definition = { subject: 'Hi {{name}}', text: 'Dear {{name}}', html: '<b>{{name}}</b>' }
 
-const fakeServers: Record<FakeServer, ResendAnswer[]> = {
+const fakeServers: Record<FakeServer, EmulatedAnswer[]> = {
   accept: [],
   reject: [resendError(422, 'validation_error', 'Invalid `to` field: ann@example.com')],
   fail_for_a_while: [resendError(500, 'internal_server_error', 'An unexpected error occurred')],
@@ -57,7 +57,7 @@ describeProvider('resend', async () => {
   }
 })
 
-let emulator: Emulator<ResendCall, ResendAnswer>
+let emulator: Emulator<ResendCall, EmulatedAnswer>
 let http: ReturnType<typeof createHttpClient>
 beforeAll(async () => {
   emulator = await openResendEmulator()

@@ -3,12 +3,9 @@ import type { Message } from '../../../src/core/messages/message.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import type { Fault } from '../../../src/core/sends/outcome.ts'
 import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { EmulatedAnswer } from '../../../src/providers/shared/dev/http-emulator.ts'
 import type { TwilioConfig } from '../../../src/providers/twilio/config.ts'
-import {
-  startTwilioEmulator,
-  type TwilioAnswer,
-  type TwilioEmulator,
-} from '../../../src/providers/twilio/dev/emulator.ts'
+import { startTwilioEmulator, type TwilioEmulator } from '../../../src/providers/twilio/dev/emulator.ts'
 import { twilioError } from '../../../src/providers/twilio/dev/message.ts'
 import { twilio as rules } from '../../../src/providers/twilio/index.ts'
 import { overrides } from '../../../src/providers/twilio/receipts.ts'
@@ -33,12 +30,12 @@ const receiptsOf = (channelId: string, requestId: string) =>
   `https://messages.example.com/receipts/${channelId}?requestId=${requestId}`
 const twilioWords = "The 'To' number +4915112345678 is not a valid phone number."
 
-const fakeServers: Record<FakeServer, TwilioAnswer[]> = {
+const fakeServers: Record<FakeServer, EmulatedAnswer[]> = {
   accept: [],
   reject: [twilioError(400, 21211, twilioWords)],
   fail_for_a_while: [{ status: 503 }],
   limit_rate: [{ ...twilioError(429, 20429, 'Too Many Requests'), headers: { 'retry-after': '2' } }],
-  drop_after_taking: ['drop_after_reading'],
+  drop_after_taking: ['drop'],
   never_answer: ['never_answer'],
 }
 

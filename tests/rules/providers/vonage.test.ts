@@ -5,11 +5,11 @@ import type { MediaType, Message } from '../../../src/core/messages/message.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { sendIssue } from '../../../src/core/sends/send-issue.ts'
 import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { EmulatedAnswer } from '../../../src/providers/shared/dev/http-emulator.ts'
 import { vonageCodes } from '../../../src/providers/vonage/codes.ts'
 import type { VonageConfig } from '../../../src/providers/vonage/config.ts'
 import {
   openVonageEmulator,
-  type VonageAnswer,
   type VonageEmulator,
   vonageError,
 } from '../../../src/providers/vonage/dev/emulator.ts'
@@ -24,7 +24,7 @@ const linkTo = (requestId: string) => `https://messages.example.com/media/${requ
 const good = { via: 'whatsapp', from: '+15550100100', apiKey: 'a1b2c3d4', apiSecret: 's3cret-of-the-key' }
 const definition = { language: 'de', parameters: ['name'] }
 
-const fakeServers: Record<FakeServer, VonageAnswer[]> = {
+const fakeServers: Record<FakeServer, EmulatedAnswer[]> = {
   accept: [],
   reject: [vonageError(422, 1040, 'Invalid message: +4915112345678')],
   fail_for_a_while: [vonageError(500, 1030, 'Internal error')],

@@ -4,8 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { type Fault, longestRetryAfterMs } from '../../../src/core/sends/outcome.ts'
 import type { Delivery } from '../../../src/providers/delivery.ts'
+import type { EmulatedAnswer } from '../../../src/providers/shared/dev/http-emulator.ts'
 import type { WebhookConfig } from '../../../src/providers/webhook/config.ts'
-import { startWebhookEmulator, type WebhookAnswer } from '../../../src/providers/webhook/dev/emulator.ts'
+import { startWebhookEmulator } from '../../../src/providers/webhook/dev/emulator.ts'
 import { webhook as rules } from '../../../src/providers/webhook/index.ts'
 import { createHttpClient, type HttpClient, type HttpClientOptions } from '../../../workers/http/http.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
@@ -36,13 +37,13 @@ const loopback = [parseNetwork('127.0.0.0/8')]
 const timeoutMs = 400
 const timeToHeedMs = 1000
 
-const fakeServers: Record<FakeServer, WebhookAnswer | undefined> = {
+const fakeServers: Record<FakeServer, EmulatedAnswer | undefined> = {
   accept: undefined,
   reject: { status: 400 },
   fail_for_a_while: { status: 503 },
   limit_rate: { status: 429, headers: { 'retry-after': '2' } },
   drop_after_taking: 'drop',
-  never_answer: 'hang',
+  never_answer: 'never_answer',
 }
 
 describeProvider('webhook', async () => {

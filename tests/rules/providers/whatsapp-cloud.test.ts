@@ -3,11 +3,11 @@ import type { Message } from '../../../src/core/messages/message.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import type { Delivery } from '../../../src/providers/delivery.ts'
 import type { Emulator } from '../../../src/providers/shared/dev/emulator.ts'
+import type { EmulatedAnswer } from '../../../src/providers/shared/dev/http-emulator.ts'
 import type { WhatsAppCloudConfig } from '../../../src/providers/whatsapp-cloud/config.ts'
 import {
   graphError,
   openWhatsAppEmulator,
-  type WhatsAppAnswer,
   type WhatsAppCall,
 } from '../../../src/providers/whatsapp-cloud/dev/emulator.ts'
 import { whatsappCloud as rules } from '../../../src/providers/whatsapp-cloud/index.ts'
@@ -23,7 +23,7 @@ const loopback = [parseNetwork('127.0.0.0/8')]
 const error = (status: number, code: number, title: string, details = 'Some details.') =>
   graphError(status, code, `(#${code}) ${title}`, { details })
 
-const fakeServers: Record<FakeServer, WhatsAppAnswer[]> = {
+const fakeServers: Record<FakeServer, EmulatedAnswer[]> = {
   accept: [],
   reject: [error(400, 131026, 'Message undeliverable')],
   fail_for_a_while: [error(500, 131016, 'Service unavailable')],
@@ -70,7 +70,7 @@ describeProvider('whatsapp-cloud', async () => {
   }
 })
 
-let far: Emulator<WhatsAppCall, WhatsAppAnswer>
+let far: Emulator<WhatsAppCall, EmulatedAnswer>
 let http: HttpClient
 beforeAll(async () => {
   far = await openWhatsAppEmulator()
@@ -87,7 +87,7 @@ const configOf = (changes: object = {}): WhatsAppCloudConfig =>
 
 async function send(
   parts: Partial<Delivery<unknown>> = {},
-  answers: WhatsAppAnswer[] = [],
+  answers: EmulatedAnswer[] = [],
   limit = AbortSignal.timeout(100_000),
 ) {
   far.answerNext(...answers)
@@ -519,7 +519,7 @@ describe('media that came as base64', () => {
     expect(calls).toHaveLength(1)
   })
 
-  test.each<[string, WhatsAppAnswer, object]>([
+  test.each<[string, EmulatedAnswer, object]>([
     ['dropped', 'drop', { outcome: 'retry_later' }],
     ['never answered', 'never_answer', { outcome: 'retry_later' }],
     ['answered without an id', { status: 200, body: { ok: true } }, { outcome: 'retry_later' }],
@@ -689,7 +689,7 @@ test('a refused connection is tried later', async () => {
 })
 
 describe('the reason', () => {
-  const reasonOf = async (answer: WhatsAppAnswer) => {
+  const reasonOf = async (answer: EmulatedAnswer) => {
     const { outcome } = await send({}, [answer])
     return 'reason' in outcome ? outcome.reason : undefined
   }

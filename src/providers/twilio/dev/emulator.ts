@@ -1,8 +1,6 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { IncomingHttpHeaders } from 'node:http'
 import { type Emulator, keep, maxKept } from '../../shared/dev/emulator.ts'
-import { createReports } from '../../shared/dev/reports.ts'
+import { type EmulatedAnswer, httpEmulator } from '../../shared/dev/http-emulator.ts'
 import { messageIssue, messageOf, type TwilioError, type TwilioForm, twilioError } from './message.ts'
 import { usualCallbacks } from './reports.ts'
 
@@ -24,13 +22,7 @@ export interface FetchedMedia {
   content: Buffer
 }
 
-export type TwilioAnswer =
-  | { status: number; headers?: Record<string, string>; body?: object | string }
-  | { delayMs: number }
-  | 'drop_after_reading'
-  | 'never_answer'
-
-export interface TwilioEmulator extends Emulator<TwilioCall, TwilioAnswer> {
+export interface TwilioEmulator extends Emulator<TwilioCall, EmulatedAnswer> {
   /** Another login, instead of the token. */
   apiKey: { apiKeySid: string; apiKeySecret: string }
   fetched: FetchedMedia[]
@@ -53,73 +45,37 @@ const logins = [`${accountSid}:${authToken}`, `${apiKeySid}:${apiKeySecret}`].ma
 export async function startTwilioEmulator(
   options: { fetchesMedia?: boolean; reports?: boolean } = {},
 ): Promise<TwilioEmulator> {
-  const calls: TwilioCall[] = []
-  const answers: TwilioAnswer[] = []
   const fetched: FetchedMedia[] = []
   const messages = new Map<string, object>()
-  const reports = createReports()
-
-  const server = createServer(async (request, response) => {
-    const call = await readCall(request).catch(() => undefined)
-    if (!call) return
-    keep(calls, call)
-    const next = answers.shift()
-    if (next === 'never_answer') return
-    if (next === 'drop_after_reading') return void request.socket.resetAndDestroy()
-    if (next && 'delayMs' in next) await sleep(next.delayMs)
-    if (next && 'status' in next) return answer(response, next)
-    const known = knownMessage(call, messages)
-    if (known) return answer(response, known)
-    const refused = refusalOf(call)
-    const message = messageOf(call.form, accountSid)
-    answer(response, refused ?? { status: 201, body: message })
-    if (!refused) {
-      remember(messages, message.sid, { ...message, status: 'delivered' })
-      const all = usualCallbacks(call.form, { accountSid, authToken, sid: message.sid })
-      for (const { afterMs, report } of all) reports.later(afterMs, report)
-    }
-    if (!refused && options.fetchesMedia && call.form.MediaUrl) {
-      await fetchMedia(call.form.MediaUrl, fetched).catch(() => {})
-    }
-  })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-
-  return {
-    config: {
+  const emulator = await httpEmulator<TwilioCall>({
+    config: (baseUrl) => ({
       accountSid,
       authToken,
       from,
       ...(options.reports && { statusCallback: true }),
-      baseUrl: `http://127.0.0.1:${port}`,
+      baseUrl,
+    }),
+    read({ method, path, headers, body }) {
+      const isForm = headers['content-type']?.split(';')[0] === 'application/x-www-form-urlencoded'
+      const text = body.toString()
+      // A body of another type has no fields for Twilio.
+      const form = Object.fromEntries(new URLSearchParams(isForm ? text : ''))
+      return { method, path, headers, body: text, form }
     },
-    apiKey: { apiKeySid, apiKeySecret },
-    calls,
-    fetched,
-    answerNext: (...next) => void answers.push(...next),
-    async stop() {
-      reports.stop()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
+    answer(call, { later }) {
+      const other = knownMessage(call, messages) ?? refusalOf(call)
+      if (other) return other
+      const message = messageOf(call.form, accountSid)
+      remember(messages, message.sid, { ...message, status: 'delivered' })
+      const all = usualCallbacks(call.form, { accountSid, authToken, sid: message.sid })
+      for (const { afterMs, report } of all) later(afterMs, report)
+      return { status: 201, body: message }
     },
-  }
-}
-
-async function readCall(request: IncomingMessage): Promise<TwilioCall> {
-  const body = Buffer.concat(await request.toArray()).toString()
-  const { method = '', url: path = '', headers } = request
-  const isForm = headers['content-type']?.split(';')[0] === 'application/x-www-form-urlencoded'
-  // A body of another type has no fields for Twilio.
-  return { method, path, headers, body, form: Object.fromEntries(new URLSearchParams(isForm ? body : '')) }
-}
-
-function answer(
-  response: ServerResponse,
-  { status, headers, body = '' }: Exclude<TwilioAnswer, string | { delayMs: number }>,
-) {
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
+    async afterwards({ form }, { status }) {
+      if (status === 201 && options.fetchesMedia && form.MediaUrl) await fetchMedia(form.MediaUrl, fetched)
+    },
+  })
+  return { ...emulator, apiKey: { apiKeySid, apiKeySecret }, fetched }
 }
 
 /** `npm run dev` may run for weeks. */

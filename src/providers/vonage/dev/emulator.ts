@@ -1,28 +1,20 @@
 import { createVerify, generateKeyPairSync } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { IncomingHttpHeaders } from 'node:http'
 import { v4 as uuidv4 } from 'uuid'
 import { z } from 'zod'
-import { type Emulator, keep } from '../../shared/dev/emulator.ts'
-import { createReports } from '../../shared/dev/reports.ts'
+import type { Emulator } from '../../shared/dev/emulator.ts'
+import { type EmulatedAnswer, httpEmulator, jsonIn } from '../../shared/dev/http-emulator.ts'
 import { type TakenMessage, usualStatuses } from './reports.ts'
 
 export interface VonageCall {
-  method: string | undefined
+  method: string
   path: string
   headers: IncomingHttpHeaders
   /** The JSON of a message. */
-  message?: Record<string, unknown>
+  message?: Record<string, unknown> | undefined
 }
 
-export type VonageAnswer =
-  | { status: number; headers?: Record<string, string>; body?: object | string }
-  | { delayMs: number }
-  | 'drop'
-  | 'never_answer'
-
-export interface VonageEmulator extends Emulator<VonageCall, VonageAnswer> {
+export interface VonageEmulator extends Emulator<VonageCall, EmulatedAnswer> {
   /** Another login, instead of the API key. */
   application: { applicationId: string; privateKey: string }
 }
@@ -74,16 +66,7 @@ const applicationId = '78d335fa-323d-0114-9c3d-d6f0d48968cf'
 /** Starts an emulator of Vonage's Messages API with one API key and one application. */
 export async function openVonageEmulator(): Promise<VonageEmulator> {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const calls: VonageCall[] = []
-  const next: VonageAnswer[] = []
   const basic = `Basic ${Buffer.from(`${apiKey}:${apiSecret}`).toString('base64')}`
-  const reports = createReports()
-  let reportUrl: string | undefined
-  const report = (message: TakenMessage) => {
-    if (reportUrl === undefined) return
-    const all = usualStatuses(reportUrl, signatureSecret, message)
-    for (const { afterMs, report } of all) reports.later(afterMs, report)
-  }
   const isLogin = (given = '') => given === basic || isToken(given.replace(/^Bearer /, ''))
 
   function isToken(token: string): boolean {
@@ -97,55 +80,27 @@ export async function openVonageEmulator(): Promise<VonageEmulator> {
     return application_id === applicationId && typeof jti === 'string' && iat <= now + 60 && exp > now
   }
 
-  const server = createServer(async (request, response) => {
-    response.on('error', () => {})
-    const call = await callOf(request).catch(() => undefined)
-    if (!call) return
-    keep(calls, call)
-    const answer = next.shift() ?? { delayMs: 0 }
-    if (answer === 'drop') return void request.socket.resetAndDestroy()
-    if (answer === 'never_answer') return
-    if ('delayMs' in answer) await sleep(answer.delayMs)
-    write(response, 'status' in answer ? answer : answerTo(call, isLogin, report))
-  })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    config: {
+  const emulator = await httpEmulator<VonageCall>({
+    config: (baseUrl) => ({
       via: 'whatsapp',
       from: '15550100100',
       apiKey,
       apiSecret,
       signatureSecret,
-      baseUrl: `http://127.0.0.1:${port}`,
+      baseUrl,
+    }),
+    read(call) {
+      const { method, path, headers } = call
+      return { method, path, headers, message: jsonIn(call) }
     },
-    application: {
-      applicationId,
-      privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    },
-    calls,
-    answerNext: (...answers) => void next.push(...answers),
-    reportTo(url) {
-      reportUrl = url
-    },
-    async stop() {
-      reports.stop()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
-
-async function callOf(request: IncomingMessage): Promise<VonageCall> {
-  const body = Buffer.concat(await request.toArray()).toString()
-  const { method, url: path = '', headers } = request
-  const isJson = headers['content-type']?.startsWith('application/json')
-  try {
-    return { method, path, headers, ...(isJson && { message: JSON.parse(body) }) }
-  } catch {
-    return { method, path, headers }
-  }
+    answer: (call, { url, later }) =>
+      answerTo(call, isLogin, (message) => {
+        if (url === undefined) return
+        for (const { afterMs, report } of usualStatuses(url, signatureSecret, message)) later(afterMs, report)
+      }),
+  })
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  return { ...emulator, application: { applicationId, privateKey: pem } }
 }
 
 function answerTo(
@@ -160,12 +115,4 @@ function answerTo(
   const id = uuidv4()
   report({ id, message: given ?? {} })
   return { status: 202, body: { message_uuid: id } }
-}
-
-function write(
-  response: ServerResponse,
-  { status, headers, body = '' }: Exclude<VonageAnswer, string | { delayMs: number }>,
-): void {
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
 }

@@ -1,27 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { IncomingHttpHeaders } from 'node:http'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { z } from 'zod'
 import { contactTypes } from '../../../core/contacts/contact.ts'
 import { mediaTypes } from '../../../core/messages/message.ts'
-import { type Emulator, keep, maxKept } from '../../shared/dev/emulator.ts'
-import { createReports, type Report } from '../../shared/dev/reports.ts'
+import { type Emulator, maxKept } from '../../shared/dev/emulator.ts'
+import { type EmulatedAnswer, type EmulatedResponse, httpEmulator } from '../../shared/dev/http-emulator.ts'
+import type { Report } from '../../shared/dev/reports.ts'
 
 export interface WebhookCall {
+  method: string
   headers: IncomingHttpHeaders
   body: string
 }
 
-/** `drop` takes the message and then loses the connection; `hang` never answers. */
-export type WebhookAnswer =
-  | { status: number; headers?: Record<string, string>; body?: string; delayMs?: number }
-  | 'drop'
-  | 'hang'
-
-export interface WebhookEmulator extends Emulator<WebhookCall, WebhookAnswer> {
+export interface WebhookEmulator extends Emulator<WebhookCall, EmulatedAnswer> {
   /** The accepted messages by webhook-id. A repeat is only in `calls`. */
   taken: Map<string, WebhookMessage>
 }
@@ -69,52 +62,19 @@ export type WebhookMessage = z.output<typeof payload>
 export async function startWebhookEmulator(): Promise<WebhookEmulator> {
   const secret = `whsec_${randomBytes(32).toString('base64')}`
   const webhook = new Webhook(secret)
-  const calls: WebhookCall[] = []
-  const answers: WebhookAnswer[] = []
   const taken = new Map<string, WebhookMessage>()
-  const reports = createReports()
-  let reportUrl: string | undefined
-
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = Buffer.concat(await request.toArray())
-    keep(calls, { headers: request.headers, body: body.toString() })
-    const answer = answers.shift()
-    if (answer === 'hang') return
-    if (answer && answer !== 'drop') {
-      await sleep(answer.delayMs ?? 0)
-      response.writeHead(answer.status, answer.headers).end(answer.body)
-      return
-    }
-    const refusal = take(webhook, request, body, taken)
-    if (!refusal && reportUrl !== undefined) {
-      const requestId = String(request.headers['webhook-id'])
-      reports.later(100, receiptReport(reportUrl, webhook, [{ requestId, status: 'delivered' }]))
-    }
-    if (answer === 'drop') request.socket.resetAndDestroy()
-    else
-      answerJson(
-        response,
-        refusal ?? { status: 200, body: { id: `received-${request.headers['webhook-id']}` } },
-      )
-  }
-
-  const server = createServer((request, response) => void handle(request, response).catch(() => {}))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    config: { url: `http://127.0.0.1:${port}/messages`, secret },
-    calls,
-    taken,
-    answerNext: (...next) => void answers.push(...next),
-    reportTo(url) {
-      reportUrl = url
+  const emulator = await httpEmulator<WebhookCall>({
+    config: (baseUrl) => ({ url: `${baseUrl}/messages`, secret }),
+    read: ({ method, headers, body }) => ({ method, headers, body: body.toString() }),
+    answer(call, { url, later }) {
+      const refusal = take(webhook, call, taken)
+      if (refusal) return refusal
+      const requestId = String(call.headers['webhook-id'])
+      if (url !== undefined) later(100, receiptReport(url, webhook, [{ requestId, status: 'delivered' }]))
+      return { status: 200, body: { id: `received-${requestId}` } }
     },
-    async stop() {
-      reports.stop()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
+  })
+  return { ...emulator, taken }
 }
 
 /** Receipts in a request that the specification's own library signs. */
@@ -131,18 +91,12 @@ export function receiptReport(url: string, webhook: Webhook, receipts: object[])
   return { url, headers, body }
 }
 
-interface Refusal {
-  status: number
-  body: { error: string }
-}
-
 /** Records an acceptable message, once. @returns why the message is refused, if it is. */
 function take(
   webhook: Webhook,
-  { method, headers }: IncomingMessage,
-  body: Buffer,
+  { method, headers, body }: WebhookCall,
   taken: WebhookEmulator['taken'],
-): Refusal | undefined {
+): EmulatedResponse | undefined {
   if (method !== 'POST') return { status: 405, body: { error: 'only POST' } }
   if (!/^application\/json(;|$)/.test(headers['content-type'] ?? '')) {
     return { status: 415, body: { error: 'only application/json' } }
@@ -160,11 +114,7 @@ function take(
   return undefined
 }
 
-function answerJson(response: ServerResponse, { status, body }: { status: number; body: object }): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-}
-
-function signatureIssue(webhook: Webhook, body: Buffer, headers: IncomingHttpHeaders): string | undefined {
+function signatureIssue(webhook: Webhook, body: string, headers: IncomingHttpHeaders): string | undefined {
   try {
     webhook.verify(body, headers as Record<string, string>, { jsonParse: false })
     return undefined
@@ -175,9 +125,9 @@ function signatureIssue(webhook: Webhook, body: Buffer, headers: IncomingHttpHea
 }
 
 /** Undefined if the body is no JSON; the schema refuses that. */
-function parseJson(body: Buffer): unknown {
+function parseJson(body: string): unknown {
   try {
-    return JSON.parse(body.toString())
+    return JSON.parse(body)
   } catch {
     return undefined
   }

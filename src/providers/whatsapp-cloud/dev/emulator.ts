@@ -1,8 +1,5 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type Emulator, keep } from '../../shared/dev/emulator.ts'
-import { createReports } from '../../shared/dev/reports.ts'
+import type { IncomingHttpHeaders } from 'node:http'
+import { type EmulatedResponse, httpEmulator, jsonIn } from '../../shared/dev/http-emulator.ts'
 import { type GraphFault, type MediaForm, mediaFormOf, mediaIssue } from './media.ts'
 import { messageIssue } from './message.ts'
 import { type TakenMessage, usualReports } from './reports.ts'
@@ -12,24 +9,14 @@ import { type TakenMessage, usualReports } from './reports.ts'
 // The errors of paths, objects and tokens: https://developers.facebook.com/docs/graph-api/guides/error-handling
 
 export interface WhatsAppCall {
-  method: string | undefined
+  method: string
   path: string
   headers: IncomingHttpHeaders
   /** The JSON of a message. */
-  message?: Record<string, unknown>
+  message?: Record<string, unknown> | undefined
   /** The form of an upload. */
-  media?: MediaForm
+  media?: MediaForm | undefined
 }
-
-export interface GraphAnswer {
-  status: number
-  headers?: Record<string, string>
-  /** An object is sent as JSON, a string unchanged. */
-  body?: object | string
-}
-
-/** An answer; or a dropped connection after reading the call, no answer at all, or the usual answer after a delay. */
-export type WhatsAppAnswer = GraphAnswer | 'drop' | 'never_answer' | { delayMs: number }
 
 /** `{"error":{"message":"(#130429) Rate limit hit","type":"OAuthException","code":130429,"error_data":{…},…}}` */
 export function graphError(
@@ -40,7 +27,7 @@ export function graphError(
     details,
     ...fields
   }: { details?: string; type?: string; error_subcode?: number; is_transient?: boolean } = {},
-): GraphAnswer {
+): EmulatedResponse {
   const error_data = details === undefined ? {} : { error_data: { messaging_product: 'whatsapp', details } }
   const fbtrace_id = 'Az8or2yhqkZfEZ-_4Qn_Bam'
   return {
@@ -50,74 +37,27 @@ export function graphError(
 }
 
 /** Starts an emulator of Meta's Cloud API with one phone number and one access token. It accepts any template name. */
-export async function openWhatsAppEmulator(): Promise<Emulator<WhatsAppCall, WhatsAppAnswer>> {
+export function openWhatsAppEmulator() {
   const account = { phoneNumberId: '106540352242922', accessToken: 'EAAJB-emulator' }
   const webhook = { appSecret: '5f'.repeat(16), verifyToken: 'emulated-token' }
-  const reports = createReports()
-  let reportUrl: string | undefined
-  const report = (message: TakenMessage) => {
-    if (reportUrl === undefined) return
-    const all = usualReports(reportUrl, { ...account, ...webhook }, message)
-    for (const { afterMs, report } of all) reports.later(afterMs, report)
-  }
-  const calls: WhatsAppCall[] = []
-  const next: WhatsAppAnswer[] = []
   const uploads = new Set<string>()
-
-  const server = createServer(async (request, response) => {
-    response.on('error', () => {})
-    const body = await contentOf(request)
-    if (!body) return
-    const call = await callOf(request, body)
-    keep(calls, call)
-    const answer = next.shift() ?? { delayMs: 0 }
-    if (answer === 'drop') request.socket.resetAndDestroy()
-    else if (answer !== 'never_answer') {
-      if ('delayMs' in answer) await sleep(answer.delayMs)
-      write(response, 'status' in answer ? answer : answerTo(call, account, uploads, report))
-    }
+  return httpEmulator<WhatsAppCall>({
+    config: (baseUrl) => ({ ...account, ...webhook, baseUrl }),
+    async read(call) {
+      const { method, path, headers, body } = call
+      const contentType = headers['content-type'] ?? ''
+      const media = /^multipart\/form-data;/.test(contentType)
+        ? await mediaFormOf(body, contentType)
+        : undefined
+      return { method, path, headers, message: jsonIn(call), media }
+    },
+    answer: (call, { url, later }) =>
+      answerTo(call, account, uploads, (message) => {
+        if (url === undefined) return
+        const all = usualReports(url, { ...account, ...webhook }, message)
+        for (const { afterMs, report } of all) later(afterMs, report)
+      }),
   })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    config: { ...account, ...webhook, baseUrl: `http://127.0.0.1:${port}` },
-    calls,
-    answerNext: (...answers) => void next.push(...answers),
-    reportTo(url) {
-      reportUrl = url
-    },
-    async stop() {
-      reports.stop()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
-
-async function contentOf(request: IncomingMessage): Promise<Buffer | undefined> {
-  try {
-    return Buffer.concat(await request.toArray())
-  } catch {
-    return undefined
-  }
-}
-
-async function callOf(request: IncomingMessage, body: Buffer): Promise<WhatsAppCall> {
-  const { method, url: path = '', headers } = request
-  const contentType = headers['content-type'] ?? ''
-  const call = { method, path, headers }
-  if (/^multipart\/form-data;/.test(contentType)) {
-    const media = await mediaFormOf(body, contentType)
-    return media ? { ...call, media } : call
-  }
-  try {
-    return contentType.startsWith('application/json')
-      ? { ...call, message: JSON.parse(body.toString()) }
-      : call
-  } catch {
-    return call
-  }
 }
 
 function answerTo(
@@ -125,7 +65,7 @@ function answerTo(
   account: { phoneNumberId: string; accessToken: string },
   uploads: Set<string>,
   report: (message: TakenMessage) => void,
-): GraphAnswer {
+): EmulatedResponse {
   const [, id = '', edge] = /^\/v\d+\.\d+\/([^/?]+)\/(messages|media)$/.exec(call.path) ?? []
   if (!edge) {
     const path = call.path.replace(/^\/(v\d+\.\d+\/)?/, '/')
@@ -135,7 +75,7 @@ function answerTo(
     return graphError(401, 190, 'Invalid OAuth access token - Cannot parse access token')
   }
   if (id !== account.phoneNumberId || call.method !== 'POST') {
-    const what = `Unsupported ${call.method?.toLowerCase()} request. Object with ID '${id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation`
+    const what = `Unsupported ${call.method.toLowerCase()} request. Object with ID '${id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation`
     return graphError(400, 100, what, { type: 'GraphMethodException', error_subcode: 33 })
   }
   return edge === 'media' ? taken(call.media, uploads) : sent(call.message, uploads, report)
@@ -144,7 +84,7 @@ function answerTo(
 const refused = ({ code, title, details }: GraphFault) =>
   graphError(400, code, `(#${code}) ${title}`, details === undefined ? {} : { details })
 
-function taken(media: MediaForm | undefined, uploads: Set<string>): GraphAnswer {
+function taken(media: MediaForm | undefined, uploads: Set<string>): EmulatedResponse {
   const issue = mediaIssue(media)
   if (issue) return refused(issue)
   const id = String(1037543291543636 + uploads.size)
@@ -156,7 +96,7 @@ function sent(
   message: Record<string, unknown> | undefined,
   uploads: Set<string>,
   report: (message: TakenMessage) => void,
-): GraphAnswer {
+): EmulatedResponse {
   const issue = messageIssue(message, uploads)
   if (issue) return refused(issue)
   const to = String(message?.to)
@@ -167,10 +107,4 @@ function sent(
     status: 200,
     body: { messaging_product: 'whatsapp', contacts: [{ input: to, wa_id }], messages: [{ id }] },
   }
-}
-
-function write(response: ServerResponse, { status, headers, body = '' }: GraphAnswer): void {
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const type = typeof body === 'string' ? 'text/html' : 'application/json; charset=UTF-8'
-  response.writeHead(status, { 'content-type': type, ...headers }).end(text)
 }
