@@ -69,7 +69,7 @@ export function createApp(
   return app
 }
 
-/** What serves each route of the table. */
+/** Creates the handlers of each route of the table. */
 function createHandlers(
   runtime: Runtime,
   readiness: Readiness,

@@ -9,7 +9,6 @@ import { sendRoutes } from './routes/sends.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { suppressionRoutes } from './routes/suppressions.ts'
 
-/** Of those with the same path, the first one matches: a fixed path comes before one with an id in its place. */
 const clientRoutes = {
   ...sendRoutes,
   ...messageRoutes,

@@ -10,7 +10,7 @@ import { type AnswerOf, type BodyOf, type QueryOf, type Route, schemaOf } from '
 
 export type Handlers = readonly (Handler<ApiEnv> | MiddlewareHandler<ApiEnv>)[]
 
-/** What a request gives by its query and its body, parsed. */
+/** The parsed query and body of a request. */
 export interface Given<Served extends Route> {
   query: QueryOf<Served>
   body: BodyOf<Served>

@@ -29,27 +29,28 @@ const ids: Record<string, string> = {
   suppressionId: (await addSuppression(db, suppressed, null, testSuppressionKey)).entry.suppressionId,
 }
 
-/** Bodies for the routes whose path has an id. */
-const bodies: Record<string, object> = {
-  'post /v1/channels/{channelId}/messages': textBody(),
-  'patch /v1/messages/{requestId}': { sendAt: inSeconds(60) },
-  'patch /v1/endpoints/{endpointId}': { url: 'https://example.com/other' },
-  'post /v1/endpoints/{endpointId}/resend': { since: '1h' },
-}
-
 function idOf(name: string): string {
   const id = ids[name]
   if (id === undefined) throw new Error(`Add an id for {${name}} to this test`)
   return id
 }
 
+interface RequestBody {
+  content: { 'application/json': { examples: Record<string, { value: object }> } }
+}
+
+/** The first example of a body. */
+const exampleOf = (body: RequestBody | undefined) =>
+  Object.values(body?.content['application/json'].examples ?? {})[0]?.value
+
 const routes = Object.entries(document.paths).flatMap(([template, operations]) =>
   Object.entries(operations)
     .filter(([, { security = [] }]) => security.length > 0)
-    .map(([method]) => ({
+    .map(([method, { requestBody }]) => ({
       route: `${method} ${template}`,
       method: method.toUpperCase(),
       path: template.replace(/\{(\w+)\}/, (_, name) => idOf(name)),
+      body: exampleOf(requestBody as RequestBody | undefined),
     })),
 )
 const ofOneThing = routes.filter(({ route }) => route.includes('{'))
@@ -74,17 +75,17 @@ test('every route under /v1 wants a key', () => {
 })
 
 test.each(routes)('$route is a 401 for a revoked key, a 403 for one without permissions', async (given) => {
-  const { method, path, route } = given
+  const { method, path, body } = given
   const before = await everything()
-  expectError(await answerTo(service, revoked, method, path, bodies[route]), 401)
-  expectError(await answerTo(service, none, method, path, bodies[route]), 403)
+  expectError(await answerTo(service, revoked, method, path, body), 401)
+  expectError(await answerTo(service, none, method, path, body), 403)
   expect(await everything()).toEqual(before)
 })
 
 test.each(ofOneThing)('$route is a 404 for another account, which changes nothing', async (given) => {
-  const { method, path, route } = given
+  const { method, path, body } = given
   const before = await everything()
-  expectError(await answerTo(service, other, method, path, bodies[route]), 404)
+  expectError(await answerTo(service, other, method, path, body), 404)
   expect(await everything()).toEqual(before)
 })
 

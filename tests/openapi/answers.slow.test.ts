@@ -243,10 +243,7 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   unauthorized: (template, method) =>
     ask(service, method, template.replace(/\{\w+\}/, absentId), { headers: bearer('omk_x') }),
   forbidden: async (template, method) => {
-    const other = method === 'GET' ? ['messages:send' as const] : ['messages:read' as const]
-    const { apiKey } = await buildKey(service, account.accountId, {
-      permissions: isOfMessages(template) ? other : [],
-    })
+    const { apiKey } = await buildKey(service, account.accountId, { permissions: [] })
     return await ask(service, method, template.replace(/\{\w+\}/, absentId), { headers: bearer(apiKey) })
   },
   tooManyFaultyKeys: async (template, method) => {
@@ -270,16 +267,15 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     return await ask(cutOff, method, path)
   },
   crashed: async (template, method) => {
-    const { db } = service.runtime
-    if (!isOfMessages(template)) return await crashOfAccount(template, method)
-    await db.execute(sql`alter table sends rename column flow_id to elsewhere`)
-    const answer =
-      template === '/v1/messages/cancel'
-        ? ask(service, 'POST', template, { body: { flowId: absentId } })
-        : method === 'POST'
-          ? send(template, textBody())
-          : ask(service, 'GET', `/v1/messages/${absentId}`)
-    return await answer.finally(() => db.execute(sql`alter table sends rename column elsewhere to flow_id`))
+    const rename = (from: string, to: string) =>
+      service.runtime.db.execute(
+        sql.raw(ofAccounts.map((table) => `alter table ${table} rename column ${from} to ${to}`).join(';')),
+      )
+    await rename('account_id', 'elsewhere')
+    const path = template.replace(/\{\w+\}/, absentId)
+    return await ask(service, method, path, bodyOf(template, method)).finally(() =>
+      rename('elsewhere', 'account_id'),
+    )
   },
   faultyQuery: async (template) => ask(service, 'GET', `${await pathOf(template)}?${faultyQuery}`),
   notJson: (template, method) =>
@@ -312,7 +308,7 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   keyUsedBefore: async (template) => {
     const headers = { 'Idempotency-Key': `for ${template}` }
     const post = (text: string) =>
-      isOfMessages(template)
+      isSend(template)
         ? send(template, textBody(text), service, headers)
         : ask(service, 'POST', template, { headers, body: { url: `https://example.com/${text}` } })
     const first = await post('first')
@@ -322,7 +318,7 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   },
   tooManyRequests: async (template, method) => {
     const request = async () =>
-      isOfMessages(template)
+      isSend(template)
         ? await send(template, textBody(), narrow)
         : await ask(narrow, method, await pathOf(template), bodyOf(template, method))
     await request()
@@ -393,9 +389,7 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     return await ask(service, 'PATCH', path, { body: { sendAt: inSeconds(60) } })
   },
   messageNotFound: (template, method) =>
-    ask(service, method, template.replace(/\{\w+\}/, absentId), {
-      ...(method === 'PATCH' && { body: { sendAt: inSeconds(60) } }),
-    }),
+    ask(service, method, template.replace(/\{\w+\}/, absentId), bodyOf(template, method)),
   mediaNotFound: (_template, method) => ask(service, method, '/media/x'),
   noDatabase: () => ask(cutOff, 'GET', '/readyz'),
   draining: async () => {
@@ -422,9 +416,7 @@ async function byFault(name: string, template: string, method: string): Promise<
   return await ask(service, method, await pathOf(template), { body: fault.value })
 }
 
-/** The routes by which an account reads and changes what it has are described otherwise than those of messages. */
-const isOfMessages = (template: string) =>
-  !/^\/v1\/(?:flows|endpoints|suppressions|channels(?!\/\{channelId\}\/messages))/.test(template)
+const isSend = (template: string) => routeAt(template, 'POST')?.limit === 'send'
 
 /** No route takes it. */
 const methodOfNone = 'PUT'
@@ -437,30 +429,14 @@ async function pathOf(template: string, accountId = account.accountId): Promise<
   return template.replace('{endpointId}', endpointId)
 }
 
-/** A body that the route takes. */
-function bodyOf(template: string, method: string): { body?: object } {
-  if (method === 'PATCH' || (method === 'POST' && template === '/v1/endpoints'))
-    return { body: { url: 'https://example.com/callbacks' } }
-  if (method === 'POST' && template === '/v1/suppressions')
-    return { body: { contact: { value: 'ann@example.com' } } }
-  return template.endsWith('/resend') ? { body: { since: '1h' } } : {}
+/** The first example of what the route takes. */
+function bodyOf(template: string, method: string): { body?: unknown } {
+  const [example] = Object.values(routeAt(template, method)?.body?.examples ?? {})
+  return example ? { body: example.value } : {}
 }
 
-async function crashOfAccount(template: string, method: string): Promise<Answer> {
-  const { db } = service.runtime
-  const rename = (from: string, to: string) =>
-    db.execute(
-      sql.raw(
-        ['channels', 'flows', 'endpoints', 'suppressions']
-          .map((table) => `alter table ${table} rename column ${from} to ${to}`)
-          .join(';'),
-      ),
-    )
-  await rename('account_id', 'elsewhere')
-  return await ask(service, method, template.replace(/\{\w+\}/, absentId), bodyOf(template, method)).finally(
-    () => rename('elsewhere', 'account_id'),
-  )
-}
+/** Tables of which each route of an account reads one at least. */
+const ofAccounts = ['sends', 'scheduled_sends', 'channels', 'flows', 'endpoints', 'suppressions']
 
 /** The path of a channel that takes receipts. */
 async function receiptsPath(template: string): Promise<string> {

@@ -83,7 +83,7 @@ function pathsOf(settings: DocumentSettings): Paths {
   return paths
 }
 
-/** Those that have routes, and that of the callbacks, each with the guide about it. */
+/** Tags that have routes, and that of the callbacks, each with the guide about it. */
 function tagsOf(settings: DocumentSettings) {
   const used = new Set([...routesOf(settings).map(([, { tag }]) => tag), 'Callbacks'])
   return Object.entries(tags)

@@ -16,13 +16,13 @@ const uriOf = (name: string) => `#/components/schemas/${name}`
 
 export const ref = (name: string): JsonSchema => ({ $ref: uriOf(name) })
 
-/** Of a body whose fields aren't described. */
+/** The form of a body whose fields aren't described. */
 export const formOf = (type: string): JsonSchema => ({
   type: type.startsWith('application/') ? 'object' : 'string',
 })
 
 const options = {
-  // As a client writes a body, before it is parsed.
+  // Describes a body as a client writes it.
   io: 'input',
   unrepresentable: ({ zodSchema }: { zodSchema: z.core.$ZodType }) =>
     zodSchema._zod.def.type === 'date'
@@ -39,7 +39,7 @@ export function allNamed(): Record<string, JsonSchema> {
 /** The JSON Schema of a zod schema's input. One with a name is a reference, also within it. */
 export function inputSchema(schema: z.ZodType): JsonSchema {
   const name = namedSchemas.get(schema)?.id
-  // Before it is converted as a whole, for each of its uses.
+  // Without this line it would be converted again for each of its uses.
   if (name !== undefined) return ref(name)
   const { $schema, ...form } = z.toJSONSchema(schema, { ...options, override: referToNamed }) as JsonSchema
   return simplified(form)

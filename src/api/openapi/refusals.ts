@@ -13,7 +13,7 @@ import { keyUsedBefore } from '../send/find-earlier.ts'
 import { tooManyRequests } from '../send/rate-limit.ts'
 import { mapValues } from './json-schema.ts'
 
-/** What a route may answer with instead of its answer, made by the code that makes it in the service. */
+/** The refusals of a route: those that follow from its line in the table, and its own. */
 export function refusalsOf(route: Route): Refusals {
   const { path, permissions, limit, query, body, isIdempotent, refusals } = route
   return {
@@ -76,7 +76,7 @@ const ofBody = (body: Body, isSend: boolean): Refusals => ({
   ...mapValues(body.faults ?? {}, ({ summary, value }) => ({
     summary,
     error() {
-      // Parsed once: compiling the parser would take longer.
+      // Compiling the parser would take longer than this one parse.
       const { success, error } = schemaOf(body, []).safeParse(value, { error: describeIssue, jitless: true })
       if (success) throw new Error('The example of a faulty body has no issue')
       return new ApiError(400, describeIssues(error.issues))

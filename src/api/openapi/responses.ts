@@ -77,7 +77,7 @@ const headerRefs = (names: readonly string[]) =>
     ['X-Request-Id', ...new Set(names)].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   )
 
-/** What a route answers with if it refuses nothing. */
+/** The answers of a route that refuses nothing. */
 export function answersOf({ answer, limit, isIdempotent }: Route): Record<string, AnswerDescription> {
   const { status = 200, what, schema, example, types = [], hasEtag } = answer
   const ofEtag = headerRefs(['ETag'])

@@ -99,7 +99,7 @@ const shared = {
   limit: 'request',
 } as const
 
-/** What an account can send by: its channels with their templates, and its flows. */
+/** The routes of what an account can send by: its channels with their templates, and its flows. */
 export const channelRoutes = {
   listChannels: {
     ...shared,

@@ -89,7 +89,7 @@ export const exampleReceipt = {
   reason: 'The number is no longer in use.',
 }
 
-/** Null, but for the fields that an example shows. */
+/** Every field as null; an example gives the others. */
 const noFields = Object.fromEntries(Object.keys(timelineFields).map((name) => [name, null])) as {
   [Name in keyof Timeline]: null extends Timeline[Name] ? null : never
 }

@@ -88,7 +88,6 @@ const faulty = (value: object) => ({ summary: 'Fields are invalid or unknown', v
 
 /** The routes by which an account reads and changes its sends, and the links of their media. */
 export const messageRoutes = {
-  // Before those with an id: `cancel` would be one.
   cancelMessages: {
     ...changes,
     method: 'post',

@@ -20,8 +20,8 @@ export interface Route {
   /** The key has to have one of them. A route without them needs no key. */
   permissions?: readonly Permission[]
   /**
-   * What counts its requests: the rate limit of the account, for a `send` after every check and for another `request` before its work;
-   * or the limit of the key, for a `read`. The latter counts refused requests of every route.
+   * The limit that counts its requests. The rate limit of the account counts a `send` after every check, and another `request` before its
+   * work; the limit of the key counts a `read`, and refused requests of every route.
    */
   limit?: 'send' | 'request' | 'read'
   /** Whether it takes an Idempotency-Key. */
@@ -59,7 +59,7 @@ export interface Body {
   examples: Record<string, Example>
   /** Bodies that are refused, by the names of the examples of these refusals. */
   faults?: Record<string, Example>
-  /** Of bodies that are no JSON. */
+  /** The types of bodies that are no JSON. */
   otherTypes?: readonly string[]
 }
 
@@ -75,10 +75,10 @@ export interface Answer {
   /** 200 by default. */
   status?: 201 | 202 | 204
   what: string
-  /** Of an answer in JSON. */
+  /** The form of an answer in JSON. */
   schema?: z.ZodType
   example?: unknown
-  /** Of another answer with a body. */
+  /** The types of an answer that is no JSON. */
   types?: readonly string[]
   /** Whether it has an `ETag`, so that a 304 may come instead. */
   hasEtag?: true

@@ -19,7 +19,7 @@ export const timeText = (description: string) => moment.describe(description)
 export const time = (description: string) => z.date().describe(description)
 export const count = (description: string) => z.int().min(0).describe(description)
 
-/** Of an answer that names its request. */
+/** Fields of an answer that names its request. */
 export const ofRequest = { requestId: uuid('The id of this request.') }
 
 /** A page of a list. @param items its name in the answer. @param item the schema of one. */

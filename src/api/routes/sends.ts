@@ -29,7 +29,7 @@ const acceptedBatch = named(
     .describe('All sends of the batch are recorded.'),
 )
 
-/** For the document alone: body-steps.ts has them with the private networks of the settings. */
+/** Schemas for the document alone: body-steps.ts has them with the private networks of the settings. */
 const schemas = once(() => sendRequestSchemas([]))
 
 const { requestId, channelId } = exampleIds
