@@ -19,5 +19,5 @@ export function firstOddLine(bytes: Buffer): number {
   }
 }
 
-/** The fault of a line, and how to mend it. */
+/** The fault of a line, and how to fix it. */
 export const notUtf8 = 'is not UTF-8; save the file as UTF-8, in a spreadsheet as "CSV UTF-8"'
