@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { printError } from '../platform/log/print-error.ts'
+import { guardStderr } from '../platform/log/print-error.ts'
 import { environmentVariables } from '../platform/settings/environment.ts'
 import { exitCodes } from './exit-codes.ts'
 import { Output } from './output.ts'
@@ -9,6 +9,9 @@ import { runCli } from './run.ts'
 process.removeAllListeners('warning')
 
 const output = new Output(process.stdout)
+guardStderr()
+/** Waits for a slow reader, unlike a service: the line is the answer. */
+const printError = (line: string) => void process.stderr.write(`${line}\n`)
 
 process.exitCode = await runCli(process.argv.slice(2), {
   environment: environmentVariables,

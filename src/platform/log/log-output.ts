@@ -1,4 +1,5 @@
-import { constants, fstatSync, openSync, writeSync } from 'node:fs'
+import { writeSync } from 'node:fs'
+import { openAgain } from './open-again.ts'
 import { printError } from './print-error.ts'
 
 /** Enough for a reader that is behind for a moment, at the full rate of a process. */
@@ -156,19 +157,10 @@ export function droppedLogLines(): number {
   return output?.droppedLines ?? 0
 }
 
-/**
- * A pipe or a terminal is opened again, so that it is non-blocking here alone: other processes that have it, such as a
- * shell, would set the flag back. A socket, and a pipe of another user, can't be opened.
- */
 function openStdout(): number {
-  const stdout = 1
-  if (fstatSync(stdout).isFile()) return stdout
-  try {
-    const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
-    return openSync('/proc/self/fd/1', O_WRONLY | O_NONBLOCK | O_NOCTTY)
-  } catch {
-    // Makes it non-blocking, as Node.js does with pipes and sockets.
-    void process.stdout
-    return stdout
-  }
+  const opened = openAgain(1)
+  if (opened !== undefined) return opened
+  // Makes it non-blocking, as Node.js does with pipes and sockets.
+  void process.stdout
+  return 1
 }

@@ -9,6 +9,7 @@ import {
   readSync,
   rmSync,
   truncateSync,
+  writeSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -132,6 +133,16 @@ function readPipe(reader: number): string {
   }
 }
 
+/** To the last byte: a line on stderr may be short enough for what is left. */
+function fillPipe(): void {
+  const end = open(join(folder, 'pipe'), constants.O_WRONLY | constants.O_NONBLOCK)
+  for (const size of [4096, 1]) {
+    try {
+      for (;;) writeSync(end, Buffer.alloc(size, '.'))
+    } catch {}
+  }
+}
+
 const eventsIn = (log: string) =>
   log
     .trimEnd()
@@ -226,6 +237,29 @@ test('stderr in the same stalled pipe holds up nothing', async () => {
   const process = await start('api', writer, { before: 'exec 2>&1;' })
   await isUp(process.apiUrl)
   await request(process, 1000)
+  await eventually('dropped lines', async () => ((await process.dropped()) ?? 0) > 0)
+  expect(await process.stop()).toBe(0)
+})
+
+/** Sets the flags of a pipe back when it ends, as every Node.js process does. */
+async function startSibling(pipe: number): Promise<ChildProcess> {
+  const sibling = spawn('node', ['-e', 'process.send(1); setInterval(() => {}, 1e6)'], {
+    stdio: ['ignore', pipe, pipe, 'ipc'],
+  })
+  started.push(sibling)
+  await once(sibling, 'message')
+  return sibling
+}
+
+test('a process that shares the stalled pipe, and makes it blocking when it ends, holds up nothing', async () => {
+  const { writer } = openPipe()
+  const sibling = await startSibling(writer)
+  const process = await start('api', writer, { before: 'exec 2>&1;' })
+  await isUp(process.apiUrl)
+  sibling.kill('SIGTERM')
+  await once(sibling, 'exit')
+  fillPipe()
+  await request(process, 50)
   await eventually('dropped lines', async () => ((await process.dropped()) ?? 0) > 0)
   expect(await process.stop()).toBe(0)
 })
