@@ -52,6 +52,7 @@ const columns: Record<keyof SendRecord, [ofSend: string, ofScheduled?: string]> 
   sentThrough: [sentThrough, 'null'],
 }
 
+export const recordFields = Object.keys(columns)
 const named = Object.entries(columns)
 
 /** SQL of the columns of a `SendRecord`, from a row `s` of `sends`. */

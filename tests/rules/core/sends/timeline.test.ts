@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
   type AttemptRecord,
@@ -6,7 +7,7 @@ import {
   type StoredEvent,
   type Timeline,
 } from '../../../../src/core/sends/timeline.ts'
-import { queuedRecord } from '../../../support/send-record.ts'
+import { queuedRecord, unknownTimeline } from '../../../support/send-record.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second))
 
@@ -30,50 +31,23 @@ function eventsOf(send: SendRecord, stored: StoredEvent[] = []) {
 
 test('a queued send has its accept, and null for all that is not yet known', () => {
   expect(buildTimeline(queued, [], 'whole')).toStrictEqual({
+    ...unknownTimeline,
     requestId: queued.requestId,
     status: 'queued',
     channelId: queued.channelId,
     contact: { type: 'phone', value: '+4915112345678' },
     messageType: 'text',
-    flowId: null,
-    conversationId: null,
     acceptedAt: '2026-01-01T12:00:00.000Z',
-    finishedAt: null,
     attempts: 0,
-    providerMessageId: null,
-    delivery: null,
-    deliveryAt: null,
-    sendAt: null,
-    reference: null,
-    reason: null,
-    providerCode: null,
-    sentThrough: null,
     events: [{ at: '2026-01-01T12:00:00.000Z', event: 'accepted' }],
   })
 })
 
 test('the fields are in the documented order', () => {
-  expect(Object.keys(buildTimeline(ended, [], 'whole'))).toEqual([
-    'requestId',
-    'status',
-    'channelId',
-    'contact',
-    'messageType',
-    'flowId',
-    'conversationId',
-    'acceptedAt',
-    'finishedAt',
-    'attempts',
-    'providerMessageId',
-    'delivery',
-    'deliveryAt',
-    'sendAt',
-    'reference',
-    'reason',
-    'providerCode',
-    'sentThrough',
-    'events',
-  ])
+  const page = readFileSync('docs/reference/timeline.md', 'utf8')
+  const shown = [...page.matchAll(/```json\n(\{.*?)```/gs)].map(([, json = '']) => JSON.parse(json))
+  const documented = shown.find((value) => 'events' in value)
+  expect(Object.keys(buildTimeline(ended, [], 'whole'))).toEqual(Object.keys(documented))
 })
 
 test('an attempt that is under way has started and not finished', () => {
