@@ -367,5 +367,11 @@ test('Redis that may evict: log, metrics and console name that and what to do, a
   const admin = await startTestAdmin(healthy, { REDIS_URL })
   onTestFinished(() => admin.stop())
   const words = /Redis may drop wake-ups and counts.*; set maxmemory-policy to noeviction/
-  await eventually('each page says it', async () => words.test((await getPage(`${admin.url}/channels`)).text))
+  const page = async () => (await getPage(`${admin.url}/channels`)).text
+  await eventually('each page says it', async () => words.test(await page()))
+  // On the open connections: an operator who has done so must not be told again.
+  await told(['CONFIG', 'SET', 'maxmemory-policy', 'noeviction'], ['PING'])
+  const after = await scrape(service.api, new Readiness(service.api))
+  expect(after.text).toContain('outbound_redis_evicts{shard="0"} 0')
+  await eventually('no page says it any more', async () => !words.test(await page()))
 })

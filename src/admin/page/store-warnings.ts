@@ -1,4 +1,5 @@
 import { causeLine, redisCauses } from '../../core/store-causes.ts'
+import { readEviction } from '../../platform/redis/eviction.ts'
 import { askRedis } from '../../platform/redis/health.ts'
 import { type AdminRuntime, factory } from '../context.ts'
 
@@ -20,7 +21,10 @@ export function storeWarnings(runtime: AdminRuntime) {
 }
 
 async function readWarnings({ database, shards, metrics }: AdminRuntime): Promise<readonly string[]> {
-  const causes = await Promise.all([database.causeForWrites(), ...shards.map(askRedis)])
+  const [causes] = await Promise.all([
+    Promise.all([database.causeForWrites(), ...shards.map(askRedis)]),
+    ...shards.map((shard) => readEviction(shard, metrics)),
+  ])
   const { values } = await metrics.redisEvicts.get()
   if (values.some(({ value }) => value === 1)) causes.push(redisCauses.evicts)
   const lines = causes.flatMap((cause) => (cause ? [`${causeLine(cause)}.`] : []))

@@ -1,4 +1,5 @@
 import type { Clients } from '../clients.ts'
+import { readEviction } from '../redis/eviction.ts'
 import { askRedis } from '../redis/health.ts'
 import type { Readiness } from './readiness.ts'
 
@@ -13,6 +14,7 @@ export async function showHealth(runtime: Needed, readiness: Readiness): Promise
     const cause = await askRedis(shard)
     metrics.redisUsable.set({ shard: shard.name }, cause ? 0 : 1)
     if (cause) metrics.redisFault.set({ shard: shard.name, cause: cause.cause }, 1)
+    else await readEviction(shard, metrics)
   }
   await Promise.all([showReady(), showDatabase(runtime), ...[...shards, ...formerShards].map(showRedis)])
 }

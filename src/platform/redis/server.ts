@@ -3,6 +3,7 @@ import { redisCauses } from '../../core/store-causes.ts'
 import { causeFields } from '../log/cause-fields.ts'
 import { type Logger, logWarning } from '../log/logger.ts'
 import type { Metrics } from '../metrics.ts'
+import { showEviction } from './eviction.ts'
 import { setRefusal } from './refusal.ts'
 
 /** The oldest that the tests are run with: that of Debian 12. */
@@ -31,11 +32,8 @@ export function checkServer(
       setRefusal(redis, `${issue}.`)
       logWarning(log, 'redis_too_old', new Error(issue), causeFields(redisCauses.too_old))
     }
-    const policy = fieldOf(info, 'maxmemory_policy')
-    if (policy === undefined) return
-    const evicts = policy !== 'noeviction'
-    metrics.redisEvicts.set({ shard: name }, evicts ? 1 : 0)
-    if (!evicts || isLogged.has(metrics)) return
+    const policy = showEviction(info, name, metrics)
+    if (policy === undefined || isLogged.has(metrics)) return
     isLogged.add(metrics)
     const reason = `maxmemory-policy is ${policy}: set it to noeviction, or Redis may drop wake-ups and counts`
     logWarning(log, 'redis_evicts', new Error(reason), { policy, ...causeFields(redisCauses.evicts) })
