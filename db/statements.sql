@@ -372,13 +372,14 @@ ended as (
                         or later.event = 'fell_back')))
               then 'uncertain' else 'canceled' end as status
   from sends s where s.request_id = any((select $1::uuid[])::uuid[])),
--- The sends' next states, numbered.
+-- Their next states, numbered.
 written as (
   update sends s set
-    status = ended.status, finished_at = clock_timestamp(),
+    status = ended.status,
+    finished_at = clock_timestamp(),
     failure = case when ended.status = 'uncertain' then 'canceled after an attempt that may have got through' end,
     claimed_at = case when ended.status = 'uncertain' and (s.claimed_at is not null and s.attempt_record is null)
-           then s.claimed_at end,
+                      then s.claimed_at end,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
         counted_as(
@@ -389,7 +390,7 @@ written as (
   from ended
   where s.request_id = ended.request_id and s.request_id = any((select $1::uuid[])::uuid[]) and s.status = 'queued'
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.counted_as, ended.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
@@ -431,7 +432,7 @@ taken as (
   delete from scheduled_sends
   where request_id = any((select $1::uuid[])::uuid[]) and ($2::uuid is null or account_id = $2)
   returning *),
--- The sends' next states, numbered.
+-- Their states, numbered. A trigger counts them.
 written as (
   insert into sends as s (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
@@ -443,7 +444,7 @@ written as (
     send_at, reference, accepted_at, 'canceled', clock_timestamp(), 1
   from taken
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -1104,23 +1105,24 @@ chosen as materialized (
   order by s.request_id
   limit $1
   for no key update of s skip locked),
--- The sends' next states, numbered.
+-- Their next states, numbered.
 written as (
   update sends s set
-    status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
-    claimed_at = null, claim_id = null,
+    status = 'failed',
+    failure = chosen.failure,
+    finished_at = clock_timestamp(),
+    claimed_at = null,
+    claim_id = null,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
-        counted_as(
-          'failed', s.delivery, chosen.failure, s.attempt_record, null)
+        counted_as('failed', s.delivery, chosen.failure, s.attempt_record, null)
       else s.counted_as end
   from chosen
   where s.request_id = chosen.request_id
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.failure,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
-    s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -1197,23 +1199,24 @@ chosen as materialized (
   order by s.request_id
   limit $1
   for no key update of s skip locked),
--- The sends' next states, numbered.
+-- Their next states, numbered.
 written as (
   update sends s set
-    status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
-    claimed_at = null, claim_id = null,
+    status = 'failed',
+    failure = chosen.failure,
+    finished_at = clock_timestamp(),
+    claimed_at = null,
+    claim_id = null,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
-        counted_as(
-          'failed', s.delivery, chosen.failure, s.attempt_record, null)
+        counted_as('failed', s.delivery, chosen.failure, s.attempt_record, null)
       else s.counted_as end
   from chosen
   where s.request_id = chosen.request_id
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.failure,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
-    s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -1258,23 +1261,24 @@ chosen as materialized (
   order by s.request_id
   limit $1
   for no key update of s skip locked),
--- The sends' next states, numbered.
+-- Their next states, numbered.
 written as (
   update sends s set
-    status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
-    claimed_at = null, claim_id = null,
+    status = 'failed',
+    failure = chosen.failure,
+    finished_at = clock_timestamp(),
+    claimed_at = null,
+    claim_id = null,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
-        counted_as(
-          'failed', s.delivery, chosen.failure, s.attempt_record, null)
+        counted_as('failed', s.delivery, chosen.failure, s.attempt_record, null)
       else s.counted_as end
   from chosen
   where s.request_id = chosen.request_id
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.failure,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
-    s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -1317,23 +1321,24 @@ chosen as materialized (
   order by s.request_id
   limit $1
   for no key update of s skip locked),
--- The sends' next states, numbered.
+-- Their next states, numbered.
 written as (
   update sends s set
-    status = 'failed', failure = chosen.failure, finished_at = clock_timestamp(),
-    claimed_at = null, claim_id = null,
+    status = 'failed',
+    failure = chosen.failure,
+    finished_at = clock_timestamp(),
+    claimed_at = null,
+    claim_id = null,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
-        counted_as(
-          'failed', s.delivery, chosen.failure, s.attempt_record, null)
+        counted_as('failed', s.delivery, chosen.failure, s.attempt_record, null)
       else s.counted_as end
   from chosen
   where s.request_id = chosen.request_id
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.failure,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
-    s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -1537,31 +1542,39 @@ retracted as (
   delete from callbacks c using chosen s join endpoints e on e.account_id = s.account_id
   where c.endpoint_id = e.id and c.request_id = s.request_id and c.sequence = s.change_number
     and c.type = 'message.failed' and not s."wasSeen"),
--- The sends' next states, numbered.
+-- Their next states, numbered. The message is as old as before, and the other channel may let it wait for less long.
 written as (
   update sends s set
-    status = 'queued', channel_id = placed."channelId",
+    status = 'queued',
+    channel_id = placed."channelId",
     former_channels = s.former_channels || s.channel_id,
-    message = chosen."newMessage", lane = placed.lane, seq = placed.seq,
-    behind = placed.behind, overflow = placed.overflow,
+    message = chosen."newMessage",
+    lane = placed.lane,
+    seq = placed.seq,
+    behind = placed.behind,
+    overflow = placed.overflow,
     next_attempt_at = chosen.moved_at,
     expires_at = least(s.expires_at,
-            greatest(s.accepted_at, s.send_at) + placed.expire_after_seconds * interval '1 s'),
-    attempts_before_replay = s.attempt, losses = 0, claimed_at = null,
-    attempt_record = null, provider_message_id = null, delivery = null,
-    delivery_at = null, finished_at = null, failure = null,
+                       greatest(s.accepted_at, s.send_at) + placed.expire_after_seconds * interval '1 s'),
+    attempts_before_replay = s.attempt,
+    losses = 0,
+    claimed_at = null,
+    attempt_record = null,
+    provider_message_id = null,
+    delivery = null,
+    delivery_at = null,
+    finished_at = null,
+    failure = null,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
-        counted_as(
-          'queued', null, null, null, null)
+        counted_as('queued', null, null, null, null)
       else s.counted_as end
   from placed join chosen on chosen.request_id = placed."requestId"
   where s.request_id = placed."requestId"
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.channel_id, s.overflow,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
-    s.channel_id, s.overflow,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.fell_back' as type,
     case when (select exists (select from endpoints)) then chosen."providerCode" end as provider_code,
@@ -1888,39 +1901,41 @@ receipt_events as (
 -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
 ended as materialized (
   select a.request_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.reason, a."delayMs",
-         a."mayHaveCalled" and c.confirmed is not true as "staysInRow", a."mayHaveCalled",
-         case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
-  from attempted a left join changes c using (request_id)),
--- The sends' next states, numbered.
+         a."mayHaveCalled" and changes.confirmed is not true as "staysInRow", a."mayHaveCalled",
+         case when changes.confirmed then 'sent' else a.status end as status,
+         coalesce(changes.confirmed, false) as confirms
+  from attempted a left join changes using (request_id)),
+-- Their next states, numbered. An attempt without a call is undone.
 written as (
   update sends s set
-    status = e.status, losses = s.losses + 1,
-    attempt = s.attempt - case when e."mayHaveCalled" then 0 else 1 end,
-    claimed_at = case when e."staysInRow" then s.claimed_at end,
-    claim_id = case when e."staysInRow" then s.claim_id end,
-    finished_at = case when e.status <> 'queued' then e.ended_at end,
-    next_attempt_at = case when e.status = 'queued' then e.ended_at + e."delayMs" * interval '1 ms'
-           else s.next_attempt_at end,
-    failure = case when e.status in ('failed', 'uncertain') then e.reason end,
-    provider_message_id = case when e.confirms then c.new_id else s.provider_message_id end,
-    pending_receipts = null, delivery = c.new_state,
-    delivery_at = case when c.new_state is not null then c.at end,
-    receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
-    change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int,
+    status = ended.status,
+    losses = s.losses + 1,
+    attempt = s.attempt - case when ended."mayHaveCalled" then 0 else 1 end,
+    claimed_at = case when ended."staysInRow" then s.claimed_at end,
+    claim_id = case when ended."staysInRow" then s.claim_id end,
+    finished_at = case when ended.status <> 'queued' then ended.ended_at end,
+    next_attempt_at = case when ended.status = 'queued' then ended.ended_at + ended."delayMs" * interval '1 ms'
+                           else s.next_attempt_at end,
+    failure = case when ended.status in ('failed', 'uncertain') then ended.reason end,
+    provider_message_id = case when ended.confirms then changes.new_id else s.provider_message_id end,
+    pending_receipts = null,
+    delivery = changes.new_state,
+    delivery_at = case when changes.new_state is not null then changes.at end,
+    receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(changes.new_keys, '{}'),
+    change_number = s.change_number + case when ended.status <> 'queued' then 1 else 0 end
+      + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
     counted_as = case when s.counted_as is not null then
         counted_as(
-          e.status, c.new_state,
-          case when e.status in ('failed', 'uncertain') then e.reason end,
-          s.attempt_record, c.new_code)
+          ended.status, changes.new_state,
+          case when ended.status in ('failed', 'uncertain') then ended.reason end,
+          s.attempt_record, changes.new_code)
       else s.counted_as end
-  from ended e left join changes c using (request_id)
-  where s.request_id = e.request_id
+  from ended left join changes using (request_id)
+  where s.request_id = ended.request_id
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.next_attempt_at, ended.confirms,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, e.counted_as as counted_before,
-    s.next_attempt_at, e.confirms,
+    s.accepted_at, s.counted_as, ended.counted_as as counted_before,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -1949,8 +1964,8 @@ announced as (
                  then 'message.' || r.kind end)) made (part, type)
       where made.type is not null
       union all
-      select e.request_id, 0, 0, 'message.' || e.status, null, null
-      from ended e where e.status <> 'queued' and not e.confirms) made using (request_id)
+      select ended.request_id, 0, 0, 'message.' || ended.status, null, null
+      from ended where ended.status <> 'queued' and not ended.confirms) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The counters.
@@ -2427,7 +2442,7 @@ where given.idempotency is null
 
 -- insert_send: Accepts a single send without an Idempotency-Key.
 with
--- The sends, in the order in which they were given.
+-- The send, in its lane.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
@@ -2477,6 +2492,7 @@ counted_accepts as (
 select "requestId", "overflowOf", "isBehind" from recorded;
 
 -- insert_send_with_media: Accepts a single send with its media.
+-- $1: the send; $2: the content of its media.
 with
 -- The sends that are in time.
 given as materialized (
@@ -2535,7 +2551,7 @@ ordered as (
          "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
--- The sends, in the order in which they were given.
+-- The send.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
@@ -2555,7 +2571,7 @@ counted_accepts as (
   insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
   select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
   from recorded group by 1, 2, 3),
--- $2 is the content of the media.
+-- Its media.
 stored as (
   insert into media (request_id, content) select "requestId", $2 from recorded)
 select "requestId", "overflowOf", "isBehind"
@@ -3376,21 +3392,23 @@ same_event as (
 -- Messages that the sandbox stored for an erased send meanwhile.
 erased_messages as (
   delete from sandbox_messages m using found s where m.request_id = s.request_id and s.contact_value = 'erased'),
--- The sends' next states, numbered.
+-- Its next state, numbered.
 written as (
   update sends s set
-    status = $6, attempt_record = found.record, finished_at = found.ended_at,
-    provider_message_id = found.message_id, failure = found.reason,
+    status = $6,
+    attempt_record = found.record,
+    finished_at = found.ended_at,
+    provider_message_id = found.message_id,
+    failure = found.reason,
     claimed_at = found.started_at,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
-        counted_as(
-          $6, s.delivery, found.reason, found.record, null)
+        counted_as($6, s.delivery, found.reason, found.record, null)
       else s.counted_as end
   from found
   where s.request_id = found.request_id and found.is_settled
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.counted_as, found.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
@@ -3468,43 +3486,42 @@ outcomes as materialized (
 ended as materialized (
   select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, s.counted_as,
          clock_timestamp() as ended_at,
-         o.*
-  from sends s join outcomes o on o."requestId" = s.request_id
+         outcomes.*
+  from sends s join outcomes on outcomes."requestId" = s.request_id
   where s.request_id = any(array(select "requestId" from outcomes))
-    and s.status = 'sending' and s.claim_id = o."claimId" and s.pending_receipts is null
+    and s.status = 'sending' and s.claim_id = outcomes."claimId" and s.pending_receipts is null
   order by s.request_id
   for no key update of s),
 -- The sends' next states, numbered.
 written as (
   update sends s set
-    status = e.status,
-    finished_at = case when e.status <> 'queued' then e.ended_at end,
-    attempt = s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end,
-    next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
-           then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
-           else s.next_attempt_at end,
-    claimed_at = case when e.status <> 'queued' then s.claimed_at end,
-    attempt_record = case when e.status <> 'queued' then e.record end,
-    failure = case when e.status in ('failed', 'uncertain') then e.reason end,
-    provider_message_id = e.record->>'providerMessageId',
-    change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end,
+    status = ended.status,
+    finished_at = case when ended.status <> 'queued' then ended.ended_at end,
+    attempt = s.attempt - case when ended."isUncounted" and ended.status = 'queued' then 1 else 0 end,
+    next_attempt_at = case when ended.status = 'queued' and ended."keepsDueTime" is not true
+                           then ended.ended_at + coalesce(ended."delayMs", 0) * interval '1 ms'
+                           else s.next_attempt_at end,
+    claimed_at = case when ended.status <> 'queued' then s.claimed_at end,
+    attempt_record = case when ended.status <> 'queued' then ended.record end,
+    failure = case when ended.status in ('failed', 'uncertain') then ended.reason end,
+    provider_message_id = ended.record->>'providerMessageId',
+    change_number = s.change_number + case when ended.status <> 'queued' then 1 else 0 end,
     counted_as = case when s.counted_as is not null then
         counted_as(
-          e.status, s.delivery,
-          case when e.status in ('failed', 'uncertain') then e.reason end,
-          case when e.status <> 'queued' then e.record end, null)
+          ended.status, s.delivery,
+          case when ended.status in ('failed', 'uncertain') then ended.reason end,
+          case when ended.status <> 'queued' then ended.record end, null)
       else s.counted_as end
-  from ended e
-  where s.request_id = e.request_id
+  from ended
+  where s.request_id = ended.request_id
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.lane, s.seq, s.next_attempt_at, s.send_at, s.finished_at,
+    greatest(s.next_attempt_at, ended.ended_at) as retried_at,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, e.counted_as as counted_before,
-    s.next_attempt_at, s.send_at, s.finished_at,
-    greatest(s.next_attempt_at, e.ended_at) as retried_at,
+    s.accepted_at, s.counted_as, ended.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
-    case when (select exists (select from endpoints)) then e.record->>'providerCode' end as provider_code,
+    case when (select exists (select from endpoints)) then ended.record->>'providerCode' end as provider_code,
     case when s.status <> 'queued' and (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e
        where e.account_id = s.account_id
@@ -3531,11 +3548,11 @@ counted_changes as (
   group by 1, 2, 3, 4),
 -- The attempts that are no longer in their rows.
 retried as (
-  select e.*, null::json as loss, w.retried_at,
+  select ended.*, null::json as loss, written.retried_at,
          case when "holdsChannel" then ended_at end as held_at,
          case when "holdsChannel" is not true then ended_at end as scheduled_at
-  from ended e join written w using (request_id)
-  where e.status = 'queued'),
+  from ended join written using (request_id)
+  where ended.status = 'queued'),
 -- Their events.
 events as (
   insert into send_events (request_id, at, event, fields)
@@ -3558,7 +3575,8 @@ held as (
   where channels.id = refusal.channel_id and held_at is null and channels.sealed_config = refusal."sealedConfig"),
 -- An uncounted attempt's number is used again, but its permit isn't, because the call may have been made.
 used_up as (
-  delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
+  delete from permits using ended
+  where ended."isUncounted" and permits.request_id = ended.request_id)
 select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
        extract(epoch from written.finished_at
                           - greatest(written.accepted_at, written.send_at))::float8 as "tookSeconds",
@@ -3588,9 +3606,9 @@ select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
             where l.lane = s.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
             order by l.seq) next
           where next.seq > s.seq limit 1) end as "nextInLane", null
-from sends s join outcomes o on o."requestId" = s.request_id
+from sends s join outcomes on outcomes."requestId" = s.request_id
 where s.request_id = any(array(select "requestId" from outcomes))
-  and s.status <> 'sending' and s.claim_id = o."claimId"
+  and s.status <> 'sending' and s.claim_id = outcomes."claimId"
   and not (s.claimed_at is not null and s.attempt_record is null);
 
 -- record_outcomes_with_receipts: Like record_outcomes, for sends of which receipts came during the call.
@@ -3604,10 +3622,10 @@ outcomes as materialized (
 attempted as materialized (
   select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, s.counted_as,
          clock_timestamp() as ended_at,
-         s.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts, o.*
-  from sends s join outcomes o on o."requestId" = s.request_id
+         s.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts, outcomes.*
+  from sends s join outcomes on outcomes."requestId" = s.request_id
   where s.request_id = any(array(select "requestId" from outcomes))
-    and s.status = 'sending' and s.claim_id = o."claimId" and s.pending_receipts is not null
+    and s.status = 'sending' and s.claim_id = outcomes."claimId" and s.pending_receipts is not null
   order by s.request_id
   for no key update of s),
 -- Each receipt that came during the call, with its send.
@@ -3693,41 +3711,42 @@ receipt_events as (
 ended as materialized (
   select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.record, a.reason,
          a."delayMs", a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
-         case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
-  from attempted a left join changes c using (request_id)),
+         case when changes.confirmed then 'sent' else a.status end as status,
+         coalesce(changes.confirmed, false) as confirms
+  from attempted a left join changes using (request_id)),
 -- The sends' next states, numbered.
 written as (
   update sends s set
-    status = e.status,
-    finished_at = case when e.status <> 'queued' then e.ended_at end,
-    attempt = s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end,
-    next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
-           then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
-           else s.next_attempt_at end,
-    claimed_at = case when e.status <> 'queued' then s.claimed_at end,
-    attempt_record = case when e.status <> 'queued' then e.record end,
-    failure = case when e.status in ('failed', 'uncertain') then e.reason end,
-    provider_message_id = coalesce(e.record->>'providerMessageId', case when e.confirms then c.new_id end),
-    pending_receipts = null, delivery = c.new_state,
-    delivery_at = case when c.new_state is not null then c.at end,
-    receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
-    change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int,
+    status = ended.status,
+    finished_at = case when ended.status <> 'queued' then ended.ended_at end,
+    attempt = s.attempt - case when ended."isUncounted" and ended.status = 'queued' then 1 else 0 end,
+    next_attempt_at = case when ended.status = 'queued' and ended."keepsDueTime" is not true
+                           then ended.ended_at + coalesce(ended."delayMs", 0) * interval '1 ms'
+                           else s.next_attempt_at end,
+    claimed_at = case when ended.status <> 'queued' then s.claimed_at end,
+    attempt_record = case when ended.status <> 'queued' then ended.record end,
+    failure = case when ended.status in ('failed', 'uncertain') then ended.reason end,
+    provider_message_id = coalesce(
+      ended.record->>'providerMessageId', case when ended.confirms then changes.new_id end),
+    pending_receipts = null,
+    delivery = changes.new_state,
+    delivery_at = case when changes.new_state is not null then changes.at end,
+    receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(changes.new_keys, '{}'),
+    change_number = s.change_number + case when ended.status <> 'queued' then 1 else 0 end
+      + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
     counted_as = case when s.counted_as is not null then
         counted_as(
-          e.status, c.new_state,
-          case when e.status in ('failed', 'uncertain') then e.reason end,
-          case when e.status <> 'queued' then e.record end, c.new_code)
+          ended.status, changes.new_state,
+          case when ended.status in ('failed', 'uncertain') then ended.reason end,
+          case when ended.status <> 'queued' then ended.record end, changes.new_code)
       else s.counted_as end
-  from ended e left join changes c using (request_id)
-  where s.request_id = e.request_id
+  from ended left join changes using (request_id)
+  where s.request_id = ended.request_id
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.lane, s.seq, s.next_attempt_at, s.send_at, s.finished_at, ended.confirms,
+    greatest(s.next_attempt_at, ended.ended_at) as retried_at,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, e.counted_as as counted_before,
-    s.next_attempt_at, s.send_at, s.finished_at,
-    greatest(s.next_attempt_at, e.ended_at) as retried_at,
-    e.confirms,
+    s.accepted_at, s.counted_as, ended.counted_as as counted_before,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -3756,8 +3775,8 @@ announced as (
                  then 'message.' || r.kind end)) made (part, type)
       where made.type is not null
       union all
-      select e.request_id, 0, 0, 'message.' || e.status, null, e.record->>'providerCode'
-      from ended e where e.status <> 'queued' and not e.confirms) made using (request_id)
+      select ended.request_id, 0, 0, 'message.' || ended.status, null, ended.record->>'providerCode'
+      from ended where ended.status <> 'queued' and not ended.confirms) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The counters.
@@ -3769,11 +3788,11 @@ counted_changes as (
   group by 1, 2, 3, 4),
 -- The attempts that are no longer in their rows.
 retried as (
-  select e.*, null::json as loss, w.retried_at,
+  select ended.*, null::json as loss, written.retried_at,
          case when "holdsChannel" then ended_at end as held_at,
          case when "holdsChannel" is not true then ended_at end as scheduled_at
-  from ended e join written w using (request_id)
-  where e.status = 'queued'),
+  from ended join written using (request_id)
+  where ended.status = 'queued'),
 -- Their events.
 events as (
   insert into send_events (request_id, at, event, fields)
@@ -3796,7 +3815,8 @@ held as (
   where channels.id = refusal.channel_id and held_at is null and channels.sealed_config = refusal."sealedConfig"),
 -- An uncounted attempt's number is used again, but its permit isn't, because the call may have been made.
 used_up as (
-  delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
+  delete from permits using ended
+  where ended."isUncounted" and permits.request_id = ended.request_id)
 select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
        extract(epoch from written.finished_at
                           - greatest(written.accepted_at, written.send_at))::float8 as "tookSeconds",
@@ -3812,14 +3832,14 @@ select request_id as "requestId", case when status = 'queued' then retried_at en
          (select array_agg(e.id) from endpoints e
           where e.id = any(written.endpoint_ids) and e.disabled_at is null
             and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake",
-              json_build_object(
-                'confirm', confirms,
-                'effects',
-                coalesce((
-                  select json_agg(json_build_object('event', case when r.raises or (r.kind = 'complained')
-                                                    then r.kind else 'receipt' end,
-                                      'isRaised', r.raises, 'fields', r.fields) order by r.ord)
-                  from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts
+       json_build_object(
+         'confirm', confirms,
+         'effects',
+         coalesce((
+           select json_agg(json_build_object('event', case when r.raises or (r.kind = 'complained')
+                                             then r.kind else 'receipt' end,
+                               'isRaised', r.raises, 'fields', r.fields) order by r.ord)
+           from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts
 from written
 union all
 -- The outcomes that were recorded before, but whose answer was lost.
@@ -3834,9 +3854,9 @@ select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
             where l.lane = s.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
             order by l.seq) next
           where next.seq > s.seq limit 1) end as "nextInLane", null, null
-from sends s join outcomes o on o."requestId" = s.request_id
+from sends s join outcomes on outcomes."requestId" = s.request_id
 where s.request_id = any(array(select "requestId" from outcomes))
-  and s.status <> 'sending' and s.claim_id = o."claimId"
+  and s.status <> 'sending' and s.claim_id = outcomes."claimId"
   and not (s.claimed_at is not null and s.attempt_record is null);
 
 -- record_receipts: Records what providers report about sends, once, and changes the sends accordingly.
@@ -3999,39 +4019,41 @@ ends as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- The sends' next states, numbered.
+-- Their next states, numbered. All from the locked rows: PostgreSQL checks constraints first with the row as it was
+-- when the statement began. A send that its contact has from a former channel is that channel's again.
 written as (
   update sends s set
-    status = case when c.confirmed then 'sent' else c.status end,
-    finished_at = case when c.confirmed then c.at else c.finished_at end,
-    failure = case when not c.confirmed then c.failure end,
-    claimed_at = case when not c.confirmed then c.claimed_at end,
-    claim_id = case when not c.confirmed then c.claim_id end,
-    attempt_record = case when not c.confirmed then c.attempt_record end,
-    provider_message_id = case when c.confirmed then coalesce(c.known_id, c.new_id) else c.known_id end,
-    delivery = coalesce(c.new_state, c.delivery),
-    delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
-    channel_id = case when c.confirmed then c.its_channel_id else c.channel_id end,
-    former_channels = case when c.confirmed and c.is_former
-           then c.former_channels || c.channel_id
-           else c.former_channels end,
-    receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
-    change_number = s.change_number + case when c.confirmed then 1 else 0 end
-        + coalesce(cardinality(c.new_states), 0) + coalesce(c.complaints, 0)::int,
-    counted_as = case when s.counted_as is not null and (c.confirmed or c.new_state is not null) then
+    status = case when changes.confirmed then 'sent' else changes.status end,
+    finished_at = case when changes.confirmed then changes.at else changes.finished_at end,
+    failure = case when not changes.confirmed then changes.failure end,
+    claimed_at = case when not changes.confirmed then changes.claimed_at end,
+    claim_id = case when not changes.confirmed then changes.claim_id end,
+    attempt_record = case when not changes.confirmed then changes.attempt_record end,
+    provider_message_id = case when changes.confirmed then coalesce(changes.known_id, changes.new_id)
+                               else changes.known_id end,
+    delivery = coalesce(changes.new_state, changes.delivery),
+    delivery_at = case when changes.new_state is not null then changes.at else changes.delivery_at end,
+    channel_id = case when changes.confirmed then changes.its_channel_id else changes.channel_id end,
+    former_channels = case when changes.confirmed and changes.is_former
+                           then changes.former_channels || changes.channel_id
+                           else changes.former_channels end,
+    receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(changes.new_keys, '{}'),
+    change_number = s.change_number + case when changes.confirmed then 1 else 0 end
+      + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
+    counted_as = case when s.counted_as is not null and (changes.confirmed or changes.new_state is not null) then
         counted_as(
-          case when c.confirmed then 'sent' else c.status end,
-          coalesce(c.new_state, c.delivery), case when not c.confirmed then c.failure end,
-          case when not c.confirmed then c.attempt_record end, c.new_code)
+          case when changes.confirmed then 'sent' else changes.status end,
+          coalesce(changes.new_state, changes.delivery), case when not changes.confirmed then changes.failure end,
+          case when not changes.confirmed then changes.attempt_record end, changes.new_code)
       else s.counted_as end
-  from changes c
-  where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
+  from changes
+  where s.request_id = changes.request_id and s.request_id = any(array(select "requestId" from given))
   returning
     s.request_id, s.status, s.lane, s.seq,
+    changes.confirmed and changes.status = 'queued' as ends_now,
+    changes.confirmed or changes.new_state is not null or changes.complaints > 0 as is_changed,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, c.counted_as as counted_before,
-    c.confirmed and c.status = 'queued' as ends_now,
-    c.confirmed or c.new_state is not null or c.complaints > 0 as is_changed,
+    s.accepted_at, s.counted_as, changes.counted_as as counted_before,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -4423,24 +4445,30 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- The sends' next states, numbered.
+-- Their next states, numbered. They expire by the channel's present setting.
 written as (
   update sends s set
-    status = 'queued', finished_at = null, failure = null,
-    next_attempt_at = due.due_at, attempts_before_replay = s.attempt, losses = 0,
-    claimed_at = null, claim_id = null, worker = null, attempt_record = null,
+    status = 'queued',
+    finished_at = null,
+    failure = null,
+    next_attempt_at = due.due_at,
+    attempts_before_replay = s.attempt,
+    losses = 0,
+    claimed_at = null,
+    claim_id = null,
+    worker = null,
+    attempt_record = null,
     provider_message_id = null,
     expires_at = case when channels.expire_after_seconds is not null then
         due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
-        counted_as(
-          'queued', s.delivery, null, null, null)
+        counted_as('queued', s.delivery, null, null, null)
       else s.counted_as end
   from due join channels on channels.id = due.channel_id
   where s.request_id = due.request_id
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.seq,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.counted_as, due.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
@@ -4697,24 +4725,30 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- The sends' next states, numbered.
+-- Their next states, numbered. They expire by the channel's present setting.
 written as (
   update sends s set
-    status = 'queued', finished_at = null, failure = null,
-    next_attempt_at = due.due_at, attempts_before_replay = s.attempt, losses = 0,
-    claimed_at = null, claim_id = null, worker = null, attempt_record = null,
+    status = 'queued',
+    finished_at = null,
+    failure = null,
+    next_attempt_at = due.due_at,
+    attempts_before_replay = s.attempt,
+    losses = 0,
+    claimed_at = null,
+    claim_id = null,
+    worker = null,
+    attempt_record = null,
     provider_message_id = null,
     expires_at = case when channels.expire_after_seconds is not null then
         due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
-        counted_as(
-          'queued', s.delivery, null, null, null)
+        counted_as('queued', s.delivery, null, null, null)
       else s.counted_as end
   from due join channels on channels.id = due.channel_id
   where s.request_id = due.request_id
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.seq,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.counted_as, due.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
@@ -4865,6 +4899,7 @@ from (
 order by s.accepted_at desc;
 
 -- schedule_send_with_media: Accepts a single send with its media that is to be sent later.
+-- $1: the send; $2: the content of its media.
 with
 -- The sends that are in time.
 given as materialized (
@@ -4903,7 +4938,7 @@ checked as (
           lower(e.contact_value collate "C") collate "default")
         = lower(c.contact_value collate "C") collate "default"
     limit 1), false)),
--- In the order in which they were given.
+-- The send.
 recorded as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
@@ -4915,11 +4950,11 @@ recorded as (
     "closeConversation", traceparent, "sendAt", reference
   from admitted
   order by ordinality
-  returning request_id as "requestId", null::uuid as "overflowOf", false as "isBehind", accepted_at),
--- $2 is the content of the media.
+  returning request_id as "requestId", accepted_at),
+-- Its media.
 stored as (
   insert into media (request_id, content) select "requestId", $2 from recorded)
-select "requestId", "overflowOf", "isBehind"
+select "requestId", null::uuid as "overflowOf", false as "isBehind"
 from recorded join given using ("requestId")
 where given.idempotency is null
    or case when clock_timestamp() < given."recordBy" and recorded.accepted_at is not null then true else too_late() end;
@@ -4975,8 +5010,8 @@ recorded as (
     "closeConversation", traceparent, "sendAt", reference
   from admitted
   order by ordinality
-  returning request_id as "requestId", null::uuid as "overflowOf", false as "isBehind", accepted_at)
-select "requestId", "overflowOf", "isBehind"
+  returning request_id as "requestId", accepted_at)
+select "requestId", null::uuid as "overflowOf", false as "isBehind"
 from recorded join given using ("requestId")
 where given.idempotency is null
    or case when clock_timestamp() < given."recordBy" and recorded.accepted_at is not null then true else too_late() end;
@@ -5106,25 +5141,25 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- The sends' next states, numbered.
+-- Its next state, numbered. With a claim that isn't lost, the late outcome would count as recorded before.
 written as (
   update sends s set
-    status = $2::text, finished_at = found.settled_at, failure = found.next_failure,
+    status = $2::text,
+    finished_at = found.settled_at,
+    failure = found.next_failure,
     claimed_at = case when found.keeps_claim then s.claimed_at end,
     claim_id = case when found.keeps_claim then s.claim_id end,
     attempt_record = null,
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
-        counted_as(
-          $2::text, s.delivery, found.next_failure, null, null)
+        counted_as($2::text, s.delivery, found.next_failure, null, null)
       else s.counted_as end
   from found
   where s.request_id = found.request_id
   returning
-    s.request_id, s.status, s.lane, s.seq,
+    s.request_id, s.status, s.failure,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.counted_as, found.counted_as as counted_before,
-    s.failure,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,

@@ -1,10 +1,19 @@
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { isTooLate } from '../connection/errors.ts'
+import { countAccepts } from '../counters/counted-as.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { alsoReturned, ordered, type RecordedSend, recordingFrom } from './accepts.ts'
+import { alsoReturned, ordered, returned } from './accept-parts.ts'
+import type { RecordedSend } from './accepts.ts'
 import { copyMedia } from './copy-media.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
-import { fieldsAndTypes, type NewSend, scheduledColumnNames, scheduledColumnValues } from './new-send.ts'
+import {
+  columnNames,
+  columnValues,
+  fieldsAndTypes,
+  type NewSend,
+  scheduledColumnNames,
+  scheduledColumnValues,
+} from './new-send.ts'
 import { quotaUsed } from './quota.ts'
 import { orTooLate, toBeCommittedBy } from './record-by.ts'
 
@@ -61,7 +70,15 @@ const insertStatement = prepared<RecordedSend>(
     sent_now as (
       select * from admitted where not "isLater"),
     ${ordered('sent_now')},
-    ${recordingFrom('ordered order by ordinality')},
+    -- The sends, in the order in which they were given.
+    recorded as (
+      insert into sends (
+        ${columnNames}, counted_as)
+      select
+        ${columnValues}, 'waiting'
+      from ordered order by ordinality
+      returning ${returned}, ${alsoReturned}),
+    ${countAccepts('recorded')},
     -- Sends that do.
     scheduled as (
       insert into scheduled_sends (

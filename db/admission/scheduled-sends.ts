@@ -1,8 +1,8 @@
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
-import { ordered, type RecordedSend, returned } from './accepts.ts'
+import { ordered, returned, used } from './accept-parts.ts'
+import type { RecordedSend } from './accepts.ts'
 import { columnNames, columnValues, fieldsOfScheduled } from './new-send.ts'
-import { quotaUsed } from './quota.ts'
 
 /** Any number that no other program uses for an advisory lock in this database. */
 const moverLock = 7_091_500_212
@@ -26,9 +26,7 @@ const moving = (chosen: string) => sqlText`
     select ${fieldsOfScheduled},
            row_number() over (order by s.send_at, s.seq) as ordinality
     from chosen s join channels on channels.id = s.channel_id),
-  -- What their accounts have used of their quota, by channel.
-  used as materialized (
-    ${quotaUsed}),
+  ${used},
   ${ordered('given')}
   insert into sends (
     ${columnNames}, accepted_at)

@@ -1,32 +1,11 @@
 import { postedChannel } from '../accounts/posted-channel.ts'
-import { sqlList, sqlText } from '../statement.ts'
+import { sqlText } from '../statement.ts'
 
 /*
  * How sends are counted (docs/decisions/0052-counters.md): `counted_as` of a row says what its send is counted as now, and each
  * statement that changes it appends what that changes in the counters. A trigger does it for statements that don't know the column.
  * The rule is the function `counted_as` of migration 0026.
  */
-
-/** SQL of what decides how a send is counted. */
-export interface CountedState {
-  status: string
-  delivery: string
-  failure: string
-  attemptRecord: string
-  /** Of the receipt that reported it as undelivered. */
-  reportedCode: string
-}
-
-/** SQL of what a send is counted as: `waiting`, its end, or `END/REASON/CODE` of one that went wrong. */
-export const countedAs = ({
-  status,
-  delivery,
-  failure,
-  attemptRecord,
-  reportedCode,
-}: CountedState) => sqlText`
-  counted_as(
-    ${sqlList([status, delivery, failure, attemptRecord, reportedCode])})`
 
 const columns = 'account_id, channel_id, hour, counted_as, change'
 

@@ -1,6 +1,6 @@
-import { oneChange } from '../callbacks/new-callbacks.ts'
+import { announceChange, columnsOfChange } from '../callbacks/new-callbacks.ts'
+import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { changeState } from './change-state.ts'
 
 /** A queued send that was failed. */
 export interface FailedSend {
@@ -45,20 +45,26 @@ export function failQueued(
         order by s.request_id
         limit $1
         for no key update of s skip locked),
-      ${changeState({
-        set: {
-          status: `'failed'`,
-          failure: 'chosen.failure',
-          finishedAt: 'clock_timestamp()',
-          claimedAt: 'null',
-          claimId: 'null',
-        },
-        from: 'chosen',
-        where: 's.request_id = chosen.request_id',
-        changes: oneChange(),
-        counted: { before: 'chosen.counted_as' },
-        returning: ['s.failure'],
-      })}
+      -- Their next states, numbered.
+      written as (
+        update sends s set
+          status = 'failed',
+          failure = chosen.failure,
+          finished_at = clock_timestamp(),
+          claimed_at = null,
+          claim_id = null,
+          change_number = s.change_number + 1,
+          counted_as = case when s.counted_as is not null then
+              counted_as('failed', s.delivery, chosen.failure, s.attempt_record, null)
+            else s.counted_as end
+        from chosen
+        where s.request_id = chosen.request_id
+        returning
+          s.request_id, s.status, s.failure,
+          ${countedColumns('chosen.counted_as')},
+          ${columnsOfChange()}),
+      ${announceChange},
+      ${countChanges}
       select request_id as "requestId", failure as reason from written`,
   )
 }

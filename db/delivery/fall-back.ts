@@ -3,16 +3,16 @@ import type { EndedSend, FallbackCause, FallbackRule } from '../../src/core/send
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { buildTimeline, type SendRecord } from '../../src/core/sends/timeline.ts'
 import type { ProviderName } from '../../src/providers/index.ts'
-import { ordered } from '../admission/accepts.ts'
-import { overflowOf, quotaUsed } from '../admission/quota.ts'
-import { oneChange } from '../callbacks/new-callbacks.ts'
+import { ordered, used } from '../admission/accept-parts.ts'
+import { overflowOf } from '../admission/quota.ts'
+import { announceChange, columnsOfChange } from '../callbacks/new-callbacks.ts'
 import { addChecks, isSuppressedEverywhere } from '../claim-rule.ts'
 import type { Transaction } from '../connection/client.ts'
+import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { recordOfSend } from '../sends/both-tables.ts'
 import { attemptsToEvents, eventOf } from '../sends/event-sql.ts'
 import { isGiven, isOneOf, prepared, sqlText } from '../statement.ts'
 import { attemptInRow } from './attempt-in-row.ts'
-import { changeState } from './change-state.ts'
 
 /*
  * A send that has ended goes on by the fallback of its channel. These statements follow the one that ended it, in its transaction: so
@@ -160,9 +160,7 @@ const given = sqlText`
            channels.ordering, channels.expire_after_seconds,
            row_number() over (order by s.seq) as ordinality
     from chosen s join channels on channels.id = s."toChannelId"),
-  -- What their accounts have used of their quota, by channel.
-  used as materialized (
-    ${quotaUsed}),
+  ${used},
   ${ordered('given')},
   -- Each with its place among the sends to its contact.
   placed as materialized (
@@ -206,37 +204,41 @@ const moveStatement = prepared<WakeUp>(
       delete from callbacks c using chosen s join endpoints e on e.account_id = s.account_id
       where c.endpoint_id = e.id and c.request_id = s.request_id and c.sequence = s.change_number
         and c.type = 'message.failed' and not s."wasSeen"),
-    ${changeState({
-      set: {
-        status: `'queued'`,
-        channelId: 'placed."channelId"',
-        formerChannels: 's.former_channels || s.channel_id',
-        message: 'chosen."newMessage"',
-        lane: 'placed.lane',
-        seq: 'placed.seq',
-        behind: 'placed.behind',
-        overflow: 'placed.overflow',
-        nextAttemptAt: 'chosen.moved_at',
-        // The message is as old as before, and the other channel may let it wait for less long.
-        expiresAt: sqlText`
-          least(s.expires_at,
-                greatest(s.accepted_at, s.send_at) + placed.expire_after_seconds * interval '1 s')`,
-        attemptsBeforeReplay: 's.attempt',
-        losses: '0',
-        claimedAt: 'null',
-        attemptRecord: 'null',
-        providerMessageId: 'null',
-        delivery: 'null',
-        deliveryAt: 'null',
-        finishedAt: 'null',
-        failure: 'null',
-      },
-      from: 'placed join chosen on chosen.request_id = placed."requestId"',
-      where: `s.request_id = placed."requestId"`,
-      counted: { before: 'chosen.counted_as' },
-      changes: oneChange(`'message.fell_back'`, 'chosen."providerCode"'),
-      returning: ['s.channel_id, s.overflow'],
-    })}
+    -- Their next states, numbered. The message is as old as before, and the other channel may let it wait for less long.
+    written as (
+      update sends s set
+        status = 'queued',
+        channel_id = placed."channelId",
+        former_channels = s.former_channels || s.channel_id,
+        message = chosen."newMessage",
+        lane = placed.lane,
+        seq = placed.seq,
+        behind = placed.behind,
+        overflow = placed.overflow,
+        next_attempt_at = chosen.moved_at,
+        expires_at = least(s.expires_at,
+                           greatest(s.accepted_at, s.send_at) + placed.expire_after_seconds * interval '1 s'),
+        attempts_before_replay = s.attempt,
+        losses = 0,
+        claimed_at = null,
+        attempt_record = null,
+        provider_message_id = null,
+        delivery = null,
+        delivery_at = null,
+        finished_at = null,
+        failure = null,
+        change_number = s.change_number + 1,
+        counted_as = case when s.counted_as is not null then
+            counted_as('queued', null, null, null, null)
+          else s.counted_as end
+      from placed join chosen on chosen.request_id = placed."requestId"
+      where s.request_id = placed."requestId"
+      returning
+        s.request_id, s.status, s.channel_id, s.overflow,
+        ${countedColumns('chosen.counted_as')},
+        ${columnsOfChange({ type: "'message.fell_back'", providerCode: 'chosen."providerCode"' })}),
+    ${announceChange},
+    ${countChanges}
     select request_id as "requestId", ${overflowOf('written')} as "overflowOf" from written`,
 )
 

@@ -3,7 +3,6 @@ import {
   arrival,
   decidingReceipts,
   effectsOn,
-  newKeys,
   type ReceiptEffect,
   rankOf,
   receiptEvents,
@@ -40,14 +39,6 @@ export const applyingReceipts = (sentBy: string, messageId: string) => sqlText`
       cross join lateral jsonb_array_elements(s.pending_receipts) with ordinality p (receipt, ord)),
   ${decidingReceipts},
   ${receiptEvents}`
-
-/** SQL of new values of the row of a send `s`, except those of its status, by its `changes` `c`. */
-export const keptChanges = {
-  pendingReceipts: 'null',
-  delivery: 'c.new_state',
-  deliveryAt: 'case when c.new_state is not null then c.at end',
-  receiptKeys: newKeys,
-}
 
 /** SQL of what the receipts changed, of a send that is written. */
 export const appliedReceipts = (requestId: string, confirms: string) => sqlText`

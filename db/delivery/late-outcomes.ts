@@ -1,12 +1,12 @@
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
-import { oneChange } from '../callbacks/new-callbacks.ts'
+import { announceChange, columnsOfChange, theirEndpoints } from '../callbacks/new-callbacks.ts'
 import type { Database, Transaction } from '../connection/client.ts'
+import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { isCanceledInDoubt } from '../sends/doubt-rule.ts'
 import { attemptsToEvents, endOf } from '../sends/event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { isErased, redactedFields } from '../upkeep/erase.ts'
 import { claimIsLost, lossInRow, startInRow } from './attempt-in-row.ts'
-import { changeState, theirEndpoints } from './change-state.ts'
 
 /** The outcome of an attempt whose claim was given up meanwhile. */
 export interface LateOutcome {
@@ -64,20 +64,27 @@ const lateStatement = prepared<SettledLate>(
     -- Messages that the sandbox stored for an erased send meanwhile.
     erased_messages as (
       delete from sandbox_messages m using found s where m.request_id = s.request_id and ${isErased}),
-    ${changeState({
-      set: {
-        status: given.status,
-        attemptRecord: 'found.record',
-        finishedAt: 'found.ended_at',
-        providerMessageId: 'found.message_id',
-        failure: 'found.reason',
-        claimedAt: 'found.started_at',
-      },
-      from: 'found',
-      where: 's.request_id = found.request_id and found.is_settled',
-      changes: oneChange(undefined, "found.record->>'providerCode'"),
-      counted: { before: 'found.counted_as' },
-    })},
+    -- Its next state, numbered.
+    written as (
+      update sends s set
+        status = ${given.status},
+        attempt_record = found.record,
+        finished_at = found.ended_at,
+        provider_message_id = found.message_id,
+        failure = found.reason,
+        claimed_at = found.started_at,
+        change_number = s.change_number + 1,
+        counted_as = case when s.counted_as is not null then
+            counted_as(${given.status}, s.delivery, found.reason, found.record, null)
+          else s.counted_as end
+      from found
+      where s.request_id = found.request_id and found.is_settled
+      returning
+        s.request_id, s.status,
+        ${countedColumns('found.counted_as')},
+        ${columnsOfChange({ providerCode: "found.record->>'providerCode'" })}),
+    ${announceChange},
+    ${countChanges},
     -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
     moved as (
       select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,

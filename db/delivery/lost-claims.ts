@@ -1,17 +1,12 @@
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
 import type { ProviderName } from '../../src/providers/index.ts'
-import { endAndReceiptChanges } from '../callbacks/new-callbacks.ts'
+import { announceEndsAndReceipts, columnsOfChanges, theirEndpoints } from '../callbacks/new-callbacks.ts'
 import type { Database, Transaction } from '../connection/client.ts'
+import { countChanges, countedColumns } from '../counters/counted-as.ts'
+import { newKeys } from '../receipts/receipt-rule.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../sends/event-sql.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
-import { changeState, theirEndpoints } from './change-state.ts'
-import {
-  type AppliedReceipts,
-  appliedReceipts,
-  applyingReceipts,
-  keptChanges,
-  sentByLoss,
-} from './kept-receipts.ts'
+import { type AppliedReceipts, appliedReceipts, applyingReceipts, sentByLoss } from './kept-receipts.ts'
 import { isOrphaned, type Sweeper } from './leases.ts'
 
 const ofSend = { worker: 's.worker', id: 's.request_id', since: 's.claimed_at' }
@@ -106,31 +101,43 @@ const giveUpStatement = prepared<GivenUpRow>(
     -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
     ended as materialized (
       select a.request_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.reason, a."delayMs",
-             a."mayHaveCalled" and c.confirmed is not true as "staysInRow", a."mayHaveCalled",
-             case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
-      from attempted a left join changes c using (request_id)),
-    ${changeState({
-      set: {
-        status: 'e.status',
-        losses: 's.losses + 1',
-        // An attempt without a call is undone.
-        attempt: `s.attempt - case when e."mayHaveCalled" then 0 else 1 end`,
-        claimedAt: 'case when e."staysInRow" then s.claimed_at end',
-        claimId: 'case when e."staysInRow" then s.claim_id end',
-        finishedAt: "case when e.status <> 'queued' then e.ended_at end",
-        nextAttemptAt: sqlText`
-          case when e.status = 'queued' then e.ended_at + e."delayMs" * interval '1 ms'
-               else s.next_attempt_at end`,
-        failure: "case when e.status in ('failed', 'uncertain') then e.reason end",
-        providerMessageId: 'case when e.confirms then c.new_id else s.provider_message_id end',
-        ...keptChanges,
-      },
-      from: 'ended e left join changes c using (request_id)',
-      where: 's.request_id = e.request_id',
-      changes: endAndReceiptChanges('null'),
-      counted: { before: 'e.counted_as', reportedCode: 'c.new_code' },
-      returning: ['s.next_attempt_at, e.confirms'],
-    })},
+             a."mayHaveCalled" and changes.confirmed is not true as "staysInRow", a."mayHaveCalled",
+             case when changes.confirmed then 'sent' else a.status end as status,
+             coalesce(changes.confirmed, false) as confirms
+      from attempted a left join changes using (request_id)),
+    -- Their next states, numbered. An attempt without a call is undone.
+    written as (
+      update sends s set
+        status = ended.status,
+        losses = s.losses + 1,
+        attempt = s.attempt - case when ended."mayHaveCalled" then 0 else 1 end,
+        claimed_at = case when ended."staysInRow" then s.claimed_at end,
+        claim_id = case when ended."staysInRow" then s.claim_id end,
+        finished_at = case when ended.status <> 'queued' then ended.ended_at end,
+        next_attempt_at = case when ended.status = 'queued' then ended.ended_at + ended."delayMs" * interval '1 ms'
+                               else s.next_attempt_at end,
+        failure = case when ended.status in ('failed', 'uncertain') then ended.reason end,
+        provider_message_id = case when ended.confirms then changes.new_id else s.provider_message_id end,
+        pending_receipts = null,
+        delivery = changes.new_state,
+        delivery_at = case when changes.new_state is not null then changes.at end,
+        receipt_keys = ${newKeys},
+        change_number = s.change_number + case when ended.status <> 'queued' then 1 else 0 end
+          + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
+        counted_as = case when s.counted_as is not null then
+            counted_as(
+              ended.status, changes.new_state,
+              case when ended.status in ('failed', 'uncertain') then ended.reason end,
+              s.attempt_record, changes.new_code)
+          else s.counted_as end
+      from ended left join changes using (request_id)
+      where s.request_id = ended.request_id
+      returning
+        s.request_id, s.status, s.next_attempt_at, ended.confirms,
+        ${countedColumns('ended.counted_as')},
+        ${columnsOfChanges}),
+    ${announceEndsAndReceipts('null')},
+    ${countChanges},
     -- The attempts that are no longer in their rows.
     removed as (
       select e.*, null::json as record, w.next_attempt_at,

@@ -127,8 +127,8 @@ export const receiptEvents = sqlText`
     where r.is_recorded and e.at is not null
     order by r.request_id, r.ord)`
 
-/** SQL of the keys of the recorded receipts of a send `s`, by its `changes` `c`. */
-export const newKeys = `coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')`
+/** SQL of the keys of the recorded receipts of a send `s`, by its `changes`. */
+export const newKeys = `coalesce(s.receipt_keys, '{}') || coalesce(changes.new_keys, '{}')`
 
 /** SQL of one of the effects `r`. */
 export const effect = sqlText`

@@ -5,10 +5,11 @@ import type { EventFields } from '../../src/core/sends/timeline-events.ts'
 import type { SuppressingSign } from '../../src/core/suppression/suppression.ts'
 import type { ProviderName } from '../../src/providers/index.ts'
 import { isOrWasOf, theOneOf } from '../accounts/posted-channel.ts'
-import { endpointsToWake, receiptChanges } from '../callbacks/new-callbacks.ts'
+import { announceReceipts, columnsOfChanges, endpointsToWake } from '../callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
+import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { attemptInRow } from '../delivery/attempt-in-row.ts'
-import { changeState, nextInLane } from '../delivery/change-state.ts'
+import { nextInLane } from '../delivery/next-in-lane.ts'
 import { attemptsToEvents, endOf } from '../sends/event-sql.ts'
 import { isGiven, isOneOf, prepared, sqlText } from '../statement.ts'
 import { suppressContacts } from '../suppression/by-sends.ts'
@@ -132,39 +133,43 @@ const recordStatement = prepared<RecordedReceipt>(
     -- Their events.
     ends as (
       ${attemptsToEvents('ended', endOf('a.ended_at'))}),
-    ${changeState({
-      // All from the locked rows: PostgreSQL checks constraints first with the row as it was when the statement began.
-      set: {
-        status: "case when c.confirmed then 'sent' else c.status end",
-        finishedAt: 'case when c.confirmed then c.at else c.finished_at end',
-        failure: 'case when not c.confirmed then c.failure end',
-        claimedAt: 'case when not c.confirmed then c.claimed_at end',
-        claimId: 'case when not c.confirmed then c.claim_id end',
-        attemptRecord: 'case when not c.confirmed then c.attempt_record end',
-        providerMessageId: 'case when c.confirmed then coalesce(c.known_id, c.new_id) else c.known_id end',
-        delivery: 'coalesce(c.new_state, c.delivery)',
-        deliveryAt: 'case when c.new_state is not null then c.at else c.delivery_at end',
-        // The contact has it from the former channel, so that one has it again.
-        channelId: 'case when c.confirmed then c.its_channel_id else c.channel_id end',
-        formerChannels: sqlText`
-          case when c.confirmed and c.is_former
-               then c.former_channels || c.channel_id
-               else c.former_channels end`,
-        receiptKeys: newKeys,
-      },
-      from: 'changes c',
-      where: `s.request_id = c.request_id and ${isOneOf('s.request_id', 'given')}`,
-      changes: receiptChanges,
-      counted: {
-        before: 'c.counted_as',
-        isChanged: '(c.confirmed or c.new_state is not null)',
-        reportedCode: 'c.new_code',
-      },
-      returning: [
-        "c.confirmed and c.status = 'queued' as ends_now",
-        'c.confirmed or c.new_state is not null or c.complaints > 0 as is_changed',
-      ],
-    })},
+    -- Their next states, numbered. All from the locked rows: PostgreSQL checks constraints first with the row as it was
+    -- when the statement began. A send that its contact has from a former channel is that channel's again.
+    written as (
+      update sends s set
+        status = case when changes.confirmed then 'sent' else changes.status end,
+        finished_at = case when changes.confirmed then changes.at else changes.finished_at end,
+        failure = case when not changes.confirmed then changes.failure end,
+        claimed_at = case when not changes.confirmed then changes.claimed_at end,
+        claim_id = case when not changes.confirmed then changes.claim_id end,
+        attempt_record = case when not changes.confirmed then changes.attempt_record end,
+        provider_message_id = case when changes.confirmed then coalesce(changes.known_id, changes.new_id)
+                                   else changes.known_id end,
+        delivery = coalesce(changes.new_state, changes.delivery),
+        delivery_at = case when changes.new_state is not null then changes.at else changes.delivery_at end,
+        channel_id = case when changes.confirmed then changes.its_channel_id else changes.channel_id end,
+        former_channels = case when changes.confirmed and changes.is_former
+                               then changes.former_channels || changes.channel_id
+                               else changes.former_channels end,
+        receipt_keys = ${newKeys},
+        change_number = s.change_number + case when changes.confirmed then 1 else 0 end
+          + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
+        counted_as = case when s.counted_as is not null and (changes.confirmed or changes.new_state is not null) then
+            counted_as(
+              case when changes.confirmed then 'sent' else changes.status end,
+              coalesce(changes.new_state, changes.delivery), case when not changes.confirmed then changes.failure end,
+              case when not changes.confirmed then changes.attempt_record end, changes.new_code)
+          else s.counted_as end
+      from changes
+      where s.request_id = changes.request_id and ${isOneOf('s.request_id', 'given')}
+      returning
+        s.request_id, s.status, s.lane, s.seq,
+        changes.confirmed and changes.status = 'queued' as ends_now,
+        changes.confirmed or changes.new_state is not null or changes.complaints > 0 as is_changed,
+        ${countedColumns('changes.counted_as')},
+        ${columnsOfChanges}),
+    ${announceReceipts},
+    ${countChanges},
     -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
     endpoints_of_all as (
       select array_agg(distinct endpoint_id) as endpoint_ids

@@ -1,10 +1,10 @@
 import { ownReasons } from '../../src/core/sends/own-reasons.ts'
 import type { SendStatus } from '../../src/core/sends/timeline.ts'
 import { scheduledColumnNames } from '../admission/new-send.ts'
-import { oneChange } from '../callbacks/new-callbacks.ts'
+import { announceChange, columnsOfChange, theirEndpoints } from '../callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
+import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { claimIsLost } from '../delivery/attempt-in-row.ts'
-import { changeState, insertInState, theirEndpoints } from '../delivery/change-state.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { mayHaveGotThrough } from './doubt-rule.ts'
 
@@ -47,20 +47,29 @@ const endStatement = prepared<CanceledSend>(
              case when ${mayHaveGotThrough}
                   then 'uncertain' else 'canceled' end as status
       from sends s where ${isGiven('s.request_id')}),
-    ${changeState({
-      set: {
-        status: 'ended.status',
-        finishedAt: 'clock_timestamp()',
-        failure: `case when ended.status = 'uncertain' then '${ownReasons.canceledInDoubt}' end`,
-        claimedAt: sqlText`
-          case when ended.status = 'uncertain' and ${claimIsLost}
-               then s.claimed_at end`,
-      },
-      from: 'ended',
-      where: `s.request_id = ended.request_id and ${isGiven('s.request_id')} and s.status = 'queued'`,
-      changes: oneChange(),
-      counted: { before: 'ended.counted_as' },
-    })}
+    -- Their next states, numbered.
+    written as (
+      update sends s set
+        status = ended.status,
+        finished_at = clock_timestamp(),
+        failure = case when ended.status = 'uncertain' then '${ownReasons.canceledInDoubt}' end,
+        claimed_at = case when ended.status = 'uncertain' and ${claimIsLost}
+                          then s.claimed_at end,
+        change_number = s.change_number + 1,
+        counted_as = case when s.counted_as is not null then
+            counted_as(
+              ended.status, s.delivery,
+              case when ended.status = 'uncertain' then '${ownReasons.canceledInDoubt}' end,
+              s.attempt_record, null)
+          else s.counted_as end
+      from ended
+      where s.request_id = ended.request_id and ${isGiven('s.request_id')} and s.status = 'queued'
+      returning
+        s.request_id, s.status,
+        ${countedColumns('ended.counted_as')},
+        ${columnsOfChange()}),
+    ${announceChange},
+    ${countChanges}
     select request_id as "requestId", status, ${theirEndpoints} from written`,
 )
 
@@ -74,12 +83,17 @@ const cancelScheduledStatement = prepared<CanceledSend>(
       delete from scheduled_sends
       where ${isGiven('request_id')} and ${isOwn}
       returning *),
-    ${insertInState(
-      `${scheduledColumnNames}, accepted_at, status, finished_at`,
-      `${scheduledColumnNames}, accepted_at, 'canceled', clock_timestamp()`,
-      'taken',
-      oneChange(),
-    )}
+    -- Their states, numbered. A trigger counts them.
+    written as (
+      insert into sends as s (
+        ${scheduledColumnNames}, accepted_at, status, finished_at, change_number)
+      select
+        ${scheduledColumnNames}, accepted_at, 'canceled', clock_timestamp(), 1
+      from taken
+      returning
+        s.request_id, s.status,
+        ${columnsOfChange()}),
+    ${announceChange}
     select request_id as "requestId", status, ${theirEndpoints} from written`,
 )
 

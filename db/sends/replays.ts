@@ -1,8 +1,8 @@
-import { oneChange } from '../callbacks/new-callbacks.ts'
+import { announceChange, columnsOfChange } from '../callbacks/new-callbacks.ts'
 import { addChecks } from '../claim-rule.ts'
 import type { Database, Transaction } from '../connection/client.ts'
+import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { attemptInRow } from '../delivery/attempt-in-row.ts'
-import { changeState } from '../delivery/change-state.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 import { isCanceledInDoubt } from './doubt-rule.ts'
 import { attemptsToEvents, endOf, eventOf } from './event-sql.ts'
@@ -58,29 +58,34 @@ export const replaying = (chosen: string, before: string) => sqlText`
       endOf('a.ended_at'),
       eventOf('a.replayed_at', 'replayed', { nextAttemptAt: isoText('a.due_at') }),
     )}),
-  ${changeState({
-    set: {
-      status: `'queued'`,
-      finishedAt: 'null',
-      failure: 'null',
-      nextAttemptAt: 'due.due_at',
-      attemptsBeforeReplay: 's.attempt',
-      losses: '0',
-      claimedAt: 'null',
-      claimId: 'null',
-      worker: 'null',
-      attemptRecord: 'null',
-      providerMessageId: 'null',
-      // By the channel's present setting.
-      expiresAt: sqlText`
-        case when channels.expire_after_seconds is not null then
-          due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end`,
-    },
-    from: 'due join channels on channels.id = due.channel_id',
-    where: 's.request_id = due.request_id',
-    changes: oneChange("'message.replayed'"),
-    counted: { before: 'due.counted_as' },
-  })}`
+  -- Their next states, numbered. They expire by the channel's present setting.
+  written as (
+    update sends s set
+      status = 'queued',
+      finished_at = null,
+      failure = null,
+      next_attempt_at = due.due_at,
+      attempts_before_replay = s.attempt,
+      losses = 0,
+      claimed_at = null,
+      claim_id = null,
+      worker = null,
+      attempt_record = null,
+      provider_message_id = null,
+      expires_at = case when channels.expire_after_seconds is not null then
+          due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end,
+      change_number = s.change_number + 1,
+      counted_as = case when s.counted_as is not null then
+          counted_as('queued', s.delivery, null, null, null)
+        else s.counted_as end
+    from due join channels on channels.id = due.channel_id
+    where s.request_id = due.request_id
+    returning
+      s.request_id, s.status, s.seq,
+      ${countedColumns('due.counted_as')},
+      ${columnsOfChange({ type: "'message.replayed'" })}),
+  ${announceChange},
+  ${countChanges}`
 
 // Waits for a concurrent replay of the same send, to see its result.
 const oneToReplay = sqlText`

@@ -1,8 +1,8 @@
 import { settledAsFailed } from '../../src/core/sends/own-reasons.ts'
-import { oneChange } from '../callbacks/new-callbacks.ts'
+import { announceChange, columnsOfChange, theirEndpoints } from '../callbacks/new-callbacks.ts'
 import type { Database, Transaction } from '../connection/client.ts'
+import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { attemptInRow, claimIsLost } from '../delivery/attempt-in-row.ts'
-import { changeState, theirEndpoints } from '../delivery/change-state.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { isCanceledInDoubt } from './doubt-rule.ts'
 import { attemptsToEvents, endOf, eventOf } from './event-sql.ts'
@@ -58,22 +58,27 @@ const settleStatement = prepared<SettledSend>(
         endOf('a.ended_at'),
         eventOf('a.settled_at', 'settled', { as: `${given.status}::text`, reason: `${given.reason}::text` }),
       )}),
-    ${changeState({
-      set: {
-        status: `${given.status}::text`,
-        finishedAt: 'found.settled_at',
-        failure: 'found.next_failure',
-        claimedAt: `case when found.keeps_claim then s.claimed_at end`,
-        // With a claim that isn't lost, the late outcome would count as recorded before.
-        claimId: `case when found.keeps_claim then s.claim_id end`,
-        attemptRecord: 'null',
-      },
-      from: 'found',
-      where: 's.request_id = found.request_id',
-      changes: oneChange(),
-      counted: { before: 'found.counted_as' },
-      returning: ['s.failure'],
-    })}
+    -- Its next state, numbered. With a claim that isn't lost, the late outcome would count as recorded before.
+    written as (
+      update sends s set
+        status = ${given.status}::text,
+        finished_at = found.settled_at,
+        failure = found.next_failure,
+        claimed_at = case when found.keeps_claim then s.claimed_at end,
+        claim_id = case when found.keeps_claim then s.claim_id end,
+        attempt_record = null,
+        change_number = s.change_number + 1,
+        counted_as = case when s.counted_as is not null then
+            counted_as(${given.status}::text, s.delivery, found.next_failure, null, null)
+          else s.counted_as end
+      from found
+      where s.request_id = found.request_id
+      returning
+        s.request_id, s.status, s.failure,
+        ${countedColumns('found.counted_as')},
+        ${columnsOfChange()}),
+    ${announceChange},
+    ${countChanges}
     select status, failure as reason, ${theirEndpoints} from written`,
 )
 

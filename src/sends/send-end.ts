@@ -11,7 +11,7 @@ type EndStatus = Exclude<SendStatus, 'queued' | 'sending'>
 /** Who canceled a send. */
 type Canceler = { accountId: string } | { by: string }
 
-/** A send that has ended, whatever has ended it (db/delivery/change-state.ts). */
+/** A send that has ended, whatever has ended it. */
 export interface SendEnd<Status extends EndStatus = EndStatus> {
   requestId: string
   status: Status

@@ -67,7 +67,7 @@ test('a statement with three parameters or more says what each one is', () => {
   expect(unnamed).toEqual([])
 })
 
-/** The names of statements that write a state of sends, but for a claim, otherwise than by db/delivery/change-state.ts. */
+/** The names of statements that write a state of sends, but for a claim, and don't number, announce and count it. */
 function uncounted(texts: Iterable<[string, string]>): string[] {
   const writesState =
     /\bupdate sends\b(?:(?!\bfrom\b|\bwhere\b)[^;])*?(?:\bset|,)\s+status = (?!'sending')|\binsert into sends\b[^)]*\bstatus\b/
@@ -87,6 +87,43 @@ test('a statement that changes the state of sends counts the changes, and tells 
   for (const [name, text] of [...changing, ...texts.filter(([name]) => name === 'cancel_scheduled')]) {
     expect(uncounted([[name, text.replaceAll('change_number', 'attempt')]])).toEqual([name])
     expect(uncounted([[name, text.replace('insert into callbacks', 'select')]])).toEqual([name])
+  }
+})
+
+/** Splits SQL at its outermost commas. */
+function listOf(sql: string): string[] {
+  const items = ['']
+  let depth = 0
+  for (const character of sql.replaceAll(/\s+/g, ' ')) {
+    if (character === '(') depth++
+    if (character === ')') depth--
+    if (character === ',' && depth === 0) items.push('')
+    else items.push((items.pop() ?? '') + character)
+  }
+  return items.map((item) => item.trim())
+}
+
+/** The values that a statement gives the columns of the sends that it changes. */
+function valuesSet(text: string): Record<string, string> {
+  const [, set = ''] = /\nwritten as \(\n {2}update sends s set\n([\s\S]*?)\n {2}from\b/.exec(text) ?? []
+  const pairs = listOf(set).map((item) => item.split(/ = (.*)/s))
+  return Object.fromEntries(pairs.map(([column = '', value = '']) => [column, value]))
+}
+
+const deciding = ['status', 'delivery', 'failure', 'attempt_record']
+
+test('a statement that changes the state of sends decides all that belongs to it, and counts them by the values that it writes', () => {
+  const changing = [...statements].filter(([, { text }]) => text.includes('update sends s set'))
+  const stated = changing.map(([name, { text }]) => ({ name, text, set: valuesSet(text) }))
+  const ofState = stated.filter(({ set }) => set.status !== undefined && set.status !== "'sending'")
+  expect(ofState.length).toBeGreaterThan(10)
+  for (const { name, text, set } of ofState) {
+    const decided = ['status', 'finished_at', 'failure', 'claimed_at', 'change_number', 'counted_as']
+    expect([name, Object.keys(set)]).toEqual([name, expect.arrayContaining(decided)])
+    const [, counted = ''] = / counted_as\((.*)\) else s\.counted_as end$/.exec(set.counted_as ?? '') ?? []
+    const written = deciding.map((column) => set[column] ?? `s.${column}`)
+    expect([name, listOf(counted).slice(0, 4)]).toEqual([name, written])
+    expect([name, text]).toEqual([name, expect.stringContaining('\ncounted_changes as (\n')])
   }
 })
 
