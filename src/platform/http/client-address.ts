@@ -12,10 +12,10 @@ type TrustSettings = Pick<Settings, 'TRUST_PROXY'>
  */
 export function createReadClientAddress({ settings }: { settings: TrustSettings }) {
   return ({ socket, headers }: IncomingMessage): string => {
-    let address = socket.remoteAddress ?? 'unknown'
+    let address = withoutPrefix(socket.remoteAddress ?? 'unknown')
     for (const hop of forwardedFor(headers)?.split(',').reverse() ?? []) {
       if (!isProxy(address, settings)) break
-      address = withoutPort(hop.trim())
+      address = withoutPrefix(withoutPort(hop.trim()))
     }
     return address
   }
@@ -39,6 +39,9 @@ function withoutPort(hop: string): string {
   const { v4, v6 } = withPort.exec(hop)?.groups ?? {}
   return v4 ?? v6 ?? hop
 }
+
+/** A socket at `[::]` has IPv4 clients as `::ffff:192.0.2.1`: in the audit and the log one client would be two. */
+const withoutPrefix = (address: string) => address.replace(/^::ffff:(?=[\d.]+$)/i, '')
 
 /** Logs, once, that requests seem to come through a proxy although `TRUST_PROXY` is empty. */
 export function createWarnOfUnknownProxy({
