@@ -1,5 +1,6 @@
 import { setTemplate } from '../../../db/accounts/templates.ts'
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
+import { emulationOf } from '../../../src/dev/world/emulators.ts'
 import { type ProviderName, providerNames, providers } from '../../../src/providers/index.ts'
 import { attemptedSend } from '../../support/attempts.ts'
 import { accept, buildAccount, buildKey, newContact, textBody } from '../../support/builders.ts'
@@ -69,17 +70,12 @@ export const receivingConfigs = {
 }
 export type ReceivingProvider = keyof typeof receivingConfigs
 
-const configs: Record<ProviderName, object> = { sandbox: {}, ...receivingConfigs }
-
-/** One that needs the variable `name`, by provider. */
-const definitions: Record<ProviderName, object> = {
-  sandbox: { text: 'Hello {{name}}' },
-  webhook: { text: 'Hello {{name}}' },
-  'whatsapp-cloud': { language: 'en', parameters: ['name'] },
-  twilio: { contentSid, variables: { 1: 'name' } },
-  smtp: { subject: 'Hello', text: 'Hello {{name}}' },
-  resend: { subject: 'Hello', text: 'Hello {{name}}' },
-  vonage: { language: 'en', parameters: ['name'] },
+/** Of a provider without one of its own here: its emulator's, which isn't called. */
+async function configOf(provider: ProviderName): Promise<object> {
+  if (Object.hasOwn(receivingConfigs, provider)) return receivingConfigs[provider as ReceivingProvider]
+  const emulator = await (await emulationOf(provider)).start?.()
+  await emulator?.stop()
+  return emulator?.config ?? {}
 }
 
 const accepted: AttemptOutcome = { outcome: 'sent', providerMessageId: 'wamid.0', providerStatus: 200 }
@@ -95,8 +91,9 @@ export async function buildWorld(): Promise<World> {
   const { accountId, apiKey } = account
   const targets: Target[] = []
   for (const provider of providerNames) {
-    const channelId = await buildProviderChannel(service, accountId, provider, configs[provider])
-    await setTemplate(service.runtime.db, { channelId, name: 'welcome', definition: definitions[provider] })
+    const channelId = await buildProviderChannel(service, accountId, provider, await configOf(provider))
+    const { template } = await emulationOf(provider)
+    await setTemplate(service.runtime.db, { channelId, name: 'welcome', definition: template })
     const isMail = providers[provider].contactTypes[0] === 'email'
     const body = textBody('Hello', isMail ? 'ada@example.com' : newContact())
     const sentId = await attemptedSend(service, { ...account, channelId }, accepted, body)

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { programs } from '../../../src/dev/bundle.ts'
 import { argumentsOf } from '../../../src/dev/service-process.ts'
 import { startTestProcesses, type TestProcesses } from '../../support/processes.ts'
 import { scrapeAt } from '../../support/scrape.ts'
@@ -64,4 +65,27 @@ test('outbound --version prints it, with --json as an object', () => {
     ['--json', '--version'],
   ])
     expect(JSON.parse(print(...args))).toEqual(built)
+})
+
+test('no program has an emulator or an example in it, nor a client of a server that it does not call', () => {
+  const build = String(process.env.SERVICE_BUILD)
+  const sources = readdirSync('src/providers', { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\/dev\/[\w-]+\.ts$/.test(path))
+    .map((path) => readFileSync(join('src/providers', path), 'utf8'))
+  const names = sources.flatMap((text) =>
+    [...text.matchAll(/^export (?:async )?function (\w+Emulator|createReports)\b/gm)].map(
+      ([, name = '']) => name,
+    ),
+  )
+  expect(names).toContain('httpEmulator')
+  for (const program of programs) {
+    const text = readFileSync(join(build, `${program}.js`), 'utf8')
+    expect(
+      names.filter((name) => text.includes(name)),
+      program,
+    ).toEqual([])
+    expect(text.includes('outcomeOfAnswer('), program).toBe(program === 'workers/main')
+  }
+  const files = readdirSync(build, { recursive: true, encoding: 'utf8' })
+  expect(files.filter((path) => /(^|\/)dev\//.test(path))).toEqual([])
 })
