@@ -46,7 +46,18 @@ afterAll(async () => {
   await media.close()
 })
 
-type Name = keyof Emulators
+/** Makes a provider refuse a send with one of its codes, in these words. */
+const answers = {
+  'whatsapp-cloud': (code, words) => graphError(400, Number(code), words, { details: words }),
+  twilio: (code, words) => twilioError(400, Number(code), words),
+  vonage: (code, words) => vonageError(422, /^\d+$/.test(code) ? Number(code) : code, words),
+  resend: (code, words) => resendError(422, code, words),
+  smtp: (code, words) => ({ at: 'MAIL', reply: `550-${code} ${words}\n550 ${code} ${words}` }),
+  webhook: (code, words) => ({ status: Number(code), body: words }),
+} satisfies Partial<Record<keyof Emulators, (code: string, words: string) => unknown>>
+
+/** One sender makes the reasons of all providers that are called by HTTP: those that are here have codes of each form. */
+type Name = keyof typeof answers
 
 const providers: Record<Name, Sender<never>> = {
   'whatsapp-cloud': httpSender(whatsappCloud, http),
@@ -55,16 +66,6 @@ const providers: Record<Name, Sender<never>> = {
   resend: httpSender(resend, http),
   smtp: createSmtpSender(media),
   webhook: httpSender(webhook, http),
-}
-
-/** Makes a provider refuse a send with one of its codes, in these words. */
-const answers: Record<Name, (code: string, words: string) => unknown> = {
-  'whatsapp-cloud': (code, words) => graphError(400, Number(code), words, { details: words }),
-  twilio: (code, words) => twilioError(400, Number(code), words),
-  vonage: (code, words) => vonageError(422, /^\d+$/.test(code) ? Number(code) : code, words),
-  resend: (code, words) => resendError(422, code, words),
-  smtp: (code, words) => ({ at: 'MAIL', reply: `550-${code} ${words}\n550 ${code} ${words}` }),
-  webhook: (code, words) => ({ status: Number(code), body: words }),
 }
 
 const enhanced =
