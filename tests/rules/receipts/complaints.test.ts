@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ReadReceipts } from '../../../src/core/receipts/receipt.ts'
 import { resendReceipts } from '../../../src/providers/resend/receipts.ts'
 import { smtpReceipts } from '../../../src/providers/smtp/receipts.ts'
-import { aRequestId } from './contract.ts'
+import { aRequestId } from '../providers/receipts-contract.ts'
 
 /** A report of a mailbox provider about one of our mails, in the form of RFC 5965. */
 const arf = (type: string, { id = aRequestId, fields = '' } = {}) =>

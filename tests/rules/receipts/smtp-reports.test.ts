@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { ReadReceipts } from '../../../src/core/receipts/receipt.ts'
 import { smtpReceipts } from '../../../src/providers/smtp/receipts.ts'
-import { aRequestId } from './contract.ts'
+import { aRequestId } from '../providers/receipts-contract.ts'
 
 const reports = 'tests/rules/receipts/reports'
 

@@ -4,7 +4,7 @@ import type { ReceiptRequest } from '../../../src/core/receipts/receipt.ts'
 import { deliveryReport } from '../../../src/providers/smtp/dev/reports.ts'
 import { smtpReceipts } from '../../../src/providers/smtp/receipts.ts'
 import { cpuMsOf } from '../../support/cpu-time.ts'
-import { aRequestId, contactMail, describeReceipts } from './contract.ts'
+import { aRequestId, contactMail, describeReceipts } from '../providers/receipts-contract.ts'
 
 const config = {
   host: 'mail.example.org',
