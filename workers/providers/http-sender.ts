@@ -15,10 +15,14 @@ export function createHttpSender<Config>(
   const { call } = rules
   return {
     async send(delivery, signal, moved): Promise<AttemptOutcome> {
-      const post = (request: HttpRequest) => http.post(request, signal, moved)
-      const uploaded = call.upload && (await upload(call.upload, rules, delivery, post))
-      if (uploaded && 'outcome' in uploaded) return uploaded
-      const result = await post(call.request(delivery, context, uploaded?.mediaId))
+      let mediaId: string | undefined
+      if (call.upload) {
+        const post = (request: HttpRequest) => http.post(request, signal, moved)
+        const uploaded = await upload(call.upload, rules, delivery, post)
+        if ('outcome' in uploaded) return uploaded
+        mediaId = uploaded.mediaId
+      }
+      const result = await http.post(call.request(delivery, context, mediaId), signal, moved)
       return result.kind === 'answer' ? outcomeOfAnswer(result, rules, delivery.config) : unanswered(result)
     },
   }

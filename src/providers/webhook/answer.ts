@@ -1,6 +1,7 @@
 import type { Failure } from '../../core/sends/outcome.ts'
 import type { AnswerParts, HttpAnswer } from '../shared/http/http-call.ts'
 import { jsonFieldsOf, textIn } from '../shared/http/json-fields.ts'
+import { isSuccess } from '../shared/http/status-failures.ts'
 
 const retryLater = { outcome: 'retry_later', fault: 'provider' } as const
 
@@ -15,9 +16,8 @@ export const statuses: Record<number, Failure> = {
   425: retryLater,
 }
 
-export function readAnswer({ status, body }: HttpAnswer): AnswerParts {
-  return { messageId: messageIdOf(body), reason: reasonOf(status) }
-}
+export const readAnswer = ({ status, body }: HttpAnswer): AnswerParts =>
+  isSuccess(status) ? { messageId: messageIdOf(body) } : { reason: reasonOf(status) }
 
 function reasonOf(status: number): string {
   if (status >= 300 && status < 400) {
