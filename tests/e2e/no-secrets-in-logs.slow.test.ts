@@ -163,12 +163,14 @@ const otherThan = (credential: string) =>
   credential.slice(0, 7) + (credential[7] === 'b' ? 'c' : 'b') + credential.slice(8)
 
 function bodiesFor(provider: EmulatedProvider): object[] {
-  const reachesPhones = providers[provider].contactTypes.includes('phone')
+  const { contactTypes, messageTypes } = providers[provider]
+  const reachesPhones = contactTypes.includes('phone')
   const contact = reachesPhones ? { value: phone, name: contactName } : { value: address, type: 'email' }
   const media = { mediaType: 'image', base64: samples.png.toString('base64'), caption: content }
+  const text = { type: 'text', text: { value: content } }
   return [
-    { contact, message: { type: 'text', text: { value: content } } },
-    { contact, message: { type: 'media', media } },
+    { contact, message: text },
+    { contact, message: messageTypes.includes('media') ? { type: 'media', media } : text },
   ]
 }
 

@@ -46,7 +46,7 @@ export function goodBodies(world: World, endpoint: Endpoint, target: Target): fc
   const pools = poolsOf(world, target)
   const schema = bodySchemas[endpoint]
   const ofOneType = messageTypes.map((type) => ({
-    weight: 6,
+    weight: providers[target.provider].messageTypes.includes(type) ? 6 : 1,
     arbitrary: valuesOf(selecting(schema, type), pools, text).map((body) => coherent(body as GoodBody)),
   }))
   return fc.oneof(...ofOneType, {
