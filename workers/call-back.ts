@@ -75,7 +75,7 @@ export function createCallBack(
       }
       try {
         const calls = isInSlowStart ? [callNext()] : Array.from({ length: callsAtATime }, callAll)
-        // Also after a fault: the endpoint isn't left to others while it is being called.
+        // Also after an error: the endpoint isn't left to others while it is being called.
         await Promise.all(calls).finally(() => due.allRecorded())
       } finally {
         await release({ endpointId, claimId }).finally(() => claimIds.delete(claimId))

@@ -17,7 +17,7 @@ export const workerTimes = {
 
   reconcileEveryMs: 3000,
   reconcileBacklogEveryMs: 1500,
-  /** After a fault; and during a backlog that is longer than a pass, if wake-ups were missing. */
+  /** After an internal error; and during a backlog that is longer than a pass, if wake-ups were missing. */
   reconcileAgainAfterMs: 500,
   /** Wake-ups of sends due for less than this are most likely just being added. */
   overdueByMs: 2000,

@@ -15,7 +15,7 @@ export interface AdminEnv {
     person: Person
     /** The hash of the person's session, if they signed in on the page `/login`. */
     sessionHash: Buffer | undefined
-    /** The origin that the client asked for, such as `https://console.example`; undefined if it can't be told. */
+    /** The origin that the client asked for, such as `https://console.example`; undefined if it isn't known. */
     askedOrigin: string | undefined
     /** The client's address. Set by `identify`. */
     address: string

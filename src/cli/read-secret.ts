@@ -35,5 +35,5 @@ export async function readSecret(
   }
 }
 
-/** With `terminal`, readline turns the echo of the terminal off, and echoes to its output instead. */
+/** The output for readline, which with `terminal` turns the terminal's echo off and echoes here instead. */
 const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() })

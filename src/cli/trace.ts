@@ -142,7 +142,7 @@ async function followToEnd(db: Database, first: Trace, print: (line: string) => 
   }
 }
 
-/** Events are told apart by name and number, because the recorded start of an attempt may still change. */
+/** Events are distinguished by name and number, because the recorded start of an attempt may still change. */
 function newEntries(entries: readonly ExplanationEntry[], shown: Set<string>): ExplanationEntry[] {
   const counts = new Map<string, number>()
   return entries.filter(({ event }) => {

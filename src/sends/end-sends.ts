@@ -23,7 +23,7 @@ import { createFallback, type Ended, type FallbackSettings, type WithFallback } 
 /** A send that may end, and the channel on which it does; only if that channel has a fallback. */
 type MayFallBack<Given> = Given & { mayFallBack?: Ended | undefined }
 
-/** Of a channel with a fallback, its provider. */
+/** A channel, and its provider if it has a fallback. */
 type FallsBackFrom = { channelId: string; fallsBackFrom?: ProviderName | null | undefined }
 
 const endedOn = (requestId: string, { channelId, fallsBackFrom: provider }: FallsBackFrom) =>
@@ -65,7 +65,7 @@ function createEnd({ db, ...runtime }: Needs<'db' | 'log', FallbackSettings>) {
 type End = ReturnType<typeof createEnd>
 
 const endsOfAttempts = (db: Database, { end }: End) => ({
-  /** Those whose claim no longer holds are missing from the result. */
+  /** Records what its claims still allow: outcomes whose claim no longer holds are missing from the result. */
   async recordOutcomes(outcomes: readonly MayFallBack<OutcomeRow>[]): Promise<WithFallback<RecordedRow>[]> {
     const isFailing = ({ status, mayFallBack }: MayFallBack<OutcomeRow>) =>
       status === 'failed' && mayFallBack !== undefined

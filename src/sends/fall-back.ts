@@ -83,7 +83,7 @@ export function createFallback(runtime: Needs<'log', FallbackSettings>) {
     }
   }
 
-  /** A fault of one must not keep the ends of others from being recorded. */
+  /** An internal error of one must not keep the ends of others from being recorded. */
   const decideSafely = (decideOne: () => FallbackDecision, { requestId }: Ended): FallbackDecision => {
     try {
       return decideOne()

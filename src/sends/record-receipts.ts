@@ -40,7 +40,7 @@ type Recording = Needs<'db' | 'clock' | 'log' | 'metrics', FallbackSettings> & P
 
 export type ReceiptRecorder = ReturnType<typeof createRecordReceipts>
 
-/** Records receipts, and logs and counts what became of each. Concurrent requests share one statement. */
+/** Records receipts, and logs and counts the result of each. Concurrent requests share one statement. */
 export function createRecordReceipts(runtime: Recording) {
   const { db, clock, log, metrics, shards = [] } = runtime
   const wakeEndpoints = createWakeEndpoints({ log, shards })
@@ -74,7 +74,7 @@ export function createRecordReceipts(runtime: Recording) {
     const [recorded = []] = await record([request])
     return recorded
   }
-  /** @returns what became of each, in their order. */
+  /** @returns the results, in the order of the receipts. */
   return async ({ provider, channelId, receipts, ...others }: ReceivedReceipts): Promise<ReceiptResult[]> => {
     const rows = receipts.map((receipt) => rowOf(receipt, provider))
     const possible = rows.filter(({ requestId }) => canBeRecordId(requestId))

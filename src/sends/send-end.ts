@@ -72,7 +72,7 @@ export function createFollowEnd(
   }
 }
 
-/** Logs and counts what became of a send that ended on a channel with a fallback. */
+/** Logs and counts the result of a send that ended on a channel with a fallback. */
 export function noteFallback({ log, metrics }: Needs<'log' | 'metrics'>, fallback: FallbackResult): void {
   const { requestId, from, to, result } = fallback
   metrics.fallbacks.inc({ from, to, result })
@@ -85,7 +85,7 @@ export function noteFallback({ log, metrics }: Needs<'log' | 'metrics'>, fallbac
 export const wakeUpsOf = (ended: readonly WithFallback<unknown>[]): WakeUp[] =>
   ended.flatMap(({ fallback }) => (fallback?.result === 'fell_back' ? [fallback.wakeUp] : []))
 
-/** Logs and counts that a send failed, or what became of it instead. @param follow what to do if it has ended. */
+/** Logs and counts that a send failed, or its fallback instead. @param follow what to do if it has ended. */
 export function noteFailure(
   runtime: Needs<'log' | 'metrics'>,
   { requestId, reason, fallback }: WithFallback<{ requestId: string; reason: string | null | undefined }>,

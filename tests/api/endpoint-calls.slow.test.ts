@@ -113,7 +113,7 @@ test('callbacks are listed newest first, by pages, each exactly once, and by the
   const other = await create('https://example.com/callbacks')
   const { $client } = service.runtime.db
   const ids = Array.from({ length: 9 }, () => newId())
-  // Each has two changes of the same moment; the second half was told.
+  // Each has two changes of the same moment; the second half was delivered.
   await $client.query(
     `insert into callbacks (endpoint_id, request_id, sequence, type, created_at, finished_at, given_up)
      select e, id, s, 'message.sent', date_trunc('second', now()) - n % 4 * interval '1 microsecond',

@@ -28,7 +28,7 @@ const endpoint = async () =>
   (await buildEndpoint(service, account.accountId, 'https://example.com/in')).endpointId
 const contact = () => ({ type: 'phone', value: newContact() }) as const
 
-/** A send, alone or in a batch, and what is done to one send: its timeline tells that. */
+/** A send, alone or in a batch, and the changes of one send: its timeline records these. */
 const ofSends = 'of sends'
 type Case = () => Promise<{ path?: string; body?: object; action: string; target?: string }>
 

@@ -37,7 +37,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** What PostgreSQL has counted of a table so far. */
+/** PostgreSQL's counts of a table so far. */
 async function counted(table: 'endpoints' | 'callbacks') {
   await db.$client.query('select pg_stat_force_next_flush()')
   const { rows } = await db.$client.query<Record<'scans' | 'rows' | 'writes', number>>(

@@ -106,7 +106,7 @@ async function rowsRead(db: Database, work: () => Promise<unknown>): Promise<num
 const claimOf = (db: Database, { endpointId }: Endpoint, claimId = uuidv7()) =>
   claimEndpoints(db, [{ endpointId, claimId, limit: batch, except: [] }], worker)
 
-/** Sends that endpoints were told of. */
+/** Sends that endpoints got callbacks about. */
 async function sentOnes(db: Database): Promise<string[]> {
   const rows = manyOf(batch, account).map(buildNewSend)
   const ids = rows.map(({ requestId }) => requestId)

@@ -14,7 +14,7 @@ import type { Discrepancy } from './ledgers.ts'
 import type { Phase } from './phase.ts'
 
 const refusedShare = 0.05
-/** At most four calls of an endpoint are made at a time, so this bounds how many it is told in a second. */
+/** At most four calls of an endpoint are made at a time, so this bounds how many callbacks it gets in a second. */
 const slowestMs = 10
 
 /** A callback that came whole and verified. */
@@ -88,11 +88,11 @@ export async function openCallbackReceiver({
 export interface ChangedSend {
   requestId: string
   changes: number
-  /** Its failures by channels with a fallback, which come first: they count as changes, and no callback tells them. */
+  /** Its failures by channels with a fallback, which come first: they count as changes, and no callback is about them. */
   untold?: number
 }
 
-/** Compares what the endpoint was told with the sends: nothing lost, nothing out of order, repeats with the same id and body. */
+/** Compares the callbacks that the endpoint got with the sends: nothing lost, nothing out of order, repeats with the same id and body. */
 export function compareCallbacks(
   received: readonly ReceivedCallback[],
   sends: readonly ChangedSend[],

@@ -110,7 +110,7 @@ export interface DeliveryRow {
   told: number
 }
 
-/** Compares the receipts that were taken with the database: none lost, and none told twice. */
+/** Compares the receipts that were taken with the database: none lost, and none recorded twice. */
 export function compareDeliveries(
   posts: readonly Pick<ReceiptPost, 'requestIds' | 'answers'>[],
   rows: readonly DeliveryRow[],

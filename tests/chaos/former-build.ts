@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { seedDemoAccount } from '../../src/dev/world/seed.ts'
 import { testSecrets } from '../support/service.ts'
 
-/** What `npm run build` made in the checkout of an earlier release. */
+/** The folder that `npm run build` made in the checkout of an earlier release. */
 export const buildOf = (checkout: string): string => join(checkout, 'dist')
 
 /** Migrates with the migrations of the earlier release. */

@@ -34,14 +34,13 @@ export interface World {
   stop(): Promise<void>
 }
 
-/** What Redis the processes use: one, or a Cluster. */
+/** The Redis of the processes: one, or a Cluster. */
 export type StoreKind = 'redis' | 'cluster'
 
 export interface WorldOptions {
   /** How many calls a worker process makes at once. */
   slotsPerWorker: number
   providerTimeoutSeconds: number
-  /** What Redis the processes use. */
   store: StoreKind
   /** File for the logs of all processes. */
   logFile?: string | undefined

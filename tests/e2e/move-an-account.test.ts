@@ -47,7 +47,7 @@ const steps = page
     )
   })
 
-/** What `move` of the page does. */
+/** Does what `move` of the page does. */
 async function move(step: number): Promise<void> {
   const [from, to] = await Promise.all(cells.map(({ runtime }) => runtime.db.$client.connect()))
   if (!from || !to) throw new Error('not connected')

@@ -29,7 +29,7 @@ const refused = (reason: string, fault: 'recipient' | 'message'): AttemptOutcome
   providerStatus: 400,
 })
 
-/** What became of sends that ended on a channel with a fallback. */
+/** Results of sends that ended on a channel with a fallback. */
 const fallbacksCounted = countsSince(service.runtime.metrics.fallbacks, 'result')
 beforeEach(async () => {
   await fallbacksCounted()

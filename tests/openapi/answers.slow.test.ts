@@ -89,7 +89,7 @@ const endpoints = ['/v1/messages', '/v1/channels/{channelId}/messages'] as const
 
 const cancelTemplate = '/v1/messages/{requestId}/cancel'
 
-/** Posts a send by either endpoint, or as the only one of a batch; or cancels an absent one. */
+/** Posts a send by either route, or as the only one of a batch; or cancels an absent one. */
 function send(
   template: string,
   body: object,

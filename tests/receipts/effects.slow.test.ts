@@ -58,7 +58,7 @@ const notCalled: AttemptOutcome = { outcome: 'not_called', reason: 'no lease' }
 
 const attempted = (outcome: AttemptOutcome) => attemptedSend(service, account, outcome)
 
-/** Records receipts of one send, and returns what became of each. */
+/** Records receipts of one send, and returns the results. */
 async function report(
   requestId: string,
   kinds: readonly ReceiptKind[],

@@ -2,7 +2,7 @@ import type { Metric } from 'prom-client'
 
 type Labels = Record<string, string | number>
 
-/** What `/metrics` answered. */
+/** An answer of `/metrics`. */
 export interface Scrape {
   text: string
   /** The metrics that it declares, whether or not they have a value yet. */

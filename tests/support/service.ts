@@ -247,7 +247,7 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores, shardCount: number
 
 /**
  * Waits until the send has ended and returns its timeline, as its owner sees it. Otherwise fails with the log lines of the
- * send and of faults.
+ * send and of errors.
  */
 export async function finishedTimeline(
   service: Pick<TestService, 'url'> & Partial<Pick<TestService, 'logs'>>,

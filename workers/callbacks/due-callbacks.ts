@@ -61,7 +61,7 @@ export class DueCallbacks {
       })
       .finally(() => this.#unrecorded.delete(requestId))
     this.#unrecorded.set(requestId, tracked)
-    // After a failure, no other call begins under this claim. A fault is one of `recorded`, too.
+    // After a failure, no other call begins under this claim. An error rejects `recorded`, too, which keeps it.
     if (!(await isDelivered.catch(() => false))) this.end()
   }
 

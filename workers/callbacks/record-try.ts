@@ -8,7 +8,7 @@ import type { Needs } from '../../src/runtime.ts'
 
 const maxTriesPerFlush = 200
 
-/** Commits what became of a call, counts it, and logs it unless it was delivered: that would be a line for each event. */
+/** Commits the result of a call, counts it, and logs it unless it was delivered: that would be a line for each event. */
 export function createRecordTry({ db, log, metrics }: Needs<'db' | 'log' | 'metrics'>) {
   const tries = new MicroBatch<TryRow, RecordedTry | undefined>({
     maxItems: maxTriesPerFlush,

@@ -44,7 +44,7 @@ export async function withinTimeLimit<Result>(
     }
     const check = () => {
       const leftMs = timeLimitMs(timeoutMs, moved) - sinceStartMs()
-      // After the process was frozen, the time is over although answers may have arrived. Such answers are read first.
+      // After the process was frozen, the time is over although answers may have arrived. These answers are read first.
       if (leftMs > 0) after(leftMs, check)
       else after(timeToReadMs, endAfterReading)
     }

@@ -36,7 +36,7 @@ export function startReconciler(
   const { reconcileEveryMs, reconcileAgainAfterMs, overdueByMs, permitValidMs: unusedForMs } = times
   /** For channels with more overdue sends than a pass looks at: the send after which the next pass continues. */
   const stoppedAt = new Map<string, DueSend>()
-  // After a fault soon again: a pass waits for a Redis that is away, and what was accepted meanwhile waits for the next pass.
+  // Soon again after an error: a pass waits for a Redis that is away, and what was accepted meanwhile waits for the next pass.
   const task = { log: runtime.log, event: 'reconcile_failed', pauseMs: reconcileAgainAfterMs }
   return startPeriodicTask(task, async () => {
     const channels = await findBusyChannels(runtime.db, { overdueByMs, unusedForMs })

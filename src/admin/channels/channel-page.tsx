@@ -29,7 +29,7 @@ interface ChannelPageProps {
   changes: readonly RecordedChange[]
 }
 
-/** A channel: whether its sends go, what its provider answers, what became of its sends, and how it is set up. */
+/** A channel: whether its sends go, what its provider answers, the results of its sends, and how it is set up. */
 export function ChannelPage({
   channel,
   facts,

@@ -15,7 +15,7 @@ const headers = {
   'Content-Security-Policy': policy,
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
-  // With `no-referrer`, browsers send `Origin: null` with our own forms; without TLS those would be refused.
+  // Under `no-referrer`, browsers send `Origin: null` with our own forms; without TLS those would be refused.
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',

@@ -7,7 +7,7 @@ import type { AdminEnv } from '../context.ts'
 export type Contacts = 'masked' | 'whole'
 
 /**
- * How a person sees contacts, in exports too: operators see them whole. With SUPPORT_SHOW_CONTENT support does, too. The built-in
+ * How a person sees contacts, in exports too: operators see them whole. SUPPORT_SHOW_CONTENT shows them to support, too. The built-in
  * operator may be several people who share ADMIN_PASSWORD, so contacts are masked for it as they are for support.
  */
 export function contactsFor(person: Person, settings: { SUPPORT_SHOW_CONTENT: boolean }): Contacts {

@@ -6,7 +6,7 @@ import { type AdminRuntime, factory } from '../context.ts'
 /** The stores are asked at most once in this time, however many pages are opened. */
 const freshForMs = 5000
 
-/** Tells each page why a store can't be used, or what is wrong with it: without it, an operator would look for a fault elsewhere. */
+/** Gives each page the reason why a store can't be used, or its fault: without it, an operator would look for the fault elsewhere. */
 export function storeWarnings(runtime: AdminRuntime) {
   let freshUntil = Number.NEGATIVE_INFINITY
   let known: Promise<readonly string[]> = Promise.resolve([])

@@ -10,7 +10,7 @@ export interface RefusedInput {
   status?: string | undefined
 }
 
-/** What 4xx each is; the answers of the API. */
+/** The meaning of each 4xx of the API. */
 export const statuses = [
   ['400', '400: the body or the query is not valid'],
   ['401', '401: the key is revoked or has expired'],

@@ -40,7 +40,7 @@ export function FoundPage({ pasted, found, facts }: FoundPageProps) {
 
 export const targetsOf = ({ looked }: LookedUp): Target[] => looked.flatMap(({ targets }) => targets)
 
-/** Whether the page answers what was asked: that a contact got nothing is an answer, too. */
+/** Whether the page answers what was asked: that nothing was sent to a contact is an answer, too. */
 export const isAnswer = (found: LookedUp): boolean =>
   targetsOf(found).length > 0 ||
   found.codes.length > 0 ||

@@ -24,7 +24,7 @@ import { AskPage, SuppressionsPage } from './suppressions-page.tsx'
 const pageSize = 50
 const importedAtOnce = 5000
 
-/** The lists of contacts that get nothing (docs/how-to/suppress-contacts.md#on-the-console). */
+/** The suppression lists (docs/how-to/suppress-contacts.md#on-the-console). */
 export function suppressions(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   const { list, csv, upload } = handlers(runtime)

@@ -15,7 +15,7 @@ interface SuppressionsPageProps {
   contacts: Contacts
 }
 
-/** The contacts that get nothing from an account. */
+/** The suppressed contacts of an account. */
 export function SuppressionsPage({ account, asked, page, contacts }: SuppressionsPageProps) {
   const { entries, next } = page
   const link = new URLSearchParams({ accountId: account.id })

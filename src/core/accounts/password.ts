@@ -1,6 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 
-/** One of OWASP's sets of equal strength: 32 MiB of memory for a hash. With 128 MiB, some sign-ins at once would fill a container. */
+/** One of OWASP's sets of equal strength: 32 MiB of memory for a hash. At 128 MiB, some sign-ins at once would fill a container. */
 const current: Cost = { N: 2 ** 15, r: 8, p: 3 }
 const hashBytes = 32
 const saltBytes = 16

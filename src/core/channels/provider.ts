@@ -33,7 +33,7 @@ export interface MediaLimits {
   filenameIssue?(filename: string): string | undefined
 }
 
-/** What a provider's code alone decides. `uncertain`: an earlier attempt may have got through. */
+/** The decision of a provider's code alone. `uncertain`: an earlier attempt may have got through. */
 export type CodeDecision = Failure | { outcome: 'uncertain'; fault: Fault }
 
 /** The rules that may be narrower, or wider, for a channel than for its provider in general. */
@@ -62,7 +62,7 @@ export interface ProviderRules<Config = object> {
   retryDelaysOf?(config: Config): readonly number[] | undefined
   /** The meaning of a failed answer, by its code or else its status: a clause for support staff. */
   meaningOf(answer: ProviderAnswer): string | undefined
-  /** What a call with this code ends as; undefined for a code that decides nothing alone. For people who look a code up. */
+  /** The outcome of a call with this code; undefined for a code that decides nothing alone. For people who look a code up. */
   failureOf?(code: string): CodeDecision | undefined
   /** The codes of answers and receipts after which a contact is suppressed. */
   suppressingCodes?: SuppressingCodes

@@ -29,7 +29,7 @@ export type Condition =
   | { kind: 'provider_away'; reason: string }
   | { kind: 'expired'; at: string }
   | { kind: 'channel_deleted' }
-  /** Its contact is on its account's list of those who get nothing. */
+  /** Its contact is on its account's suppression list. */
   | { kind: 'suppressed'; cause: SuppressionCause }
   | { kind: 'crashed_workers'; reason: string }
   | { kind: 'media_gone' }

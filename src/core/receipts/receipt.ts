@@ -62,7 +62,7 @@ export interface ReceiptRequest {
 
 /** How a provider's receipts are proven and read. Pure. */
 export interface ReceiptRules<Config = unknown> {
-  /** The provider's words for what became of a message. */
+  /** The provider's words for the result of a message. */
   words: Readonly<Record<string, ReceiptKind>>
   /** Whether a channel with this config takes receipts. */
   areOn(config: Config): boolean

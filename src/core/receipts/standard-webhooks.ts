@@ -27,7 +27,7 @@ export function isSignedWebhook(
     const key = Buffer.from(one.replace(/^whsec_/, ''), 'base64')
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(request.body).digest('base64')}`
   })
-  // All are compared, so that the time tells nothing.
+  // All are compared, so that the time shows nothing.
   const matches = expected.flatMap((one) => given.map((signature) => isSameSecret(signature, one)))
   return isFresh && id !== '' && matches.includes(true)
 }

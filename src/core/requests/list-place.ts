@@ -4,7 +4,7 @@ import { z } from 'zod'
 export interface Place {
   /** Microseconds since 1970, since a Date would lose them. */
   micros: string
-  /** Tells items of the same time apart. */
+  /** Distinguishes items of the same time. */
   key: string
 }
 

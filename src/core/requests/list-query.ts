@@ -14,7 +14,7 @@ export interface ListCursor {
   requestId: string
 }
 
-/** What `GET /v1/messages` lists. Absent filters match all. */
+/** The query of `GET /v1/messages`. Absent filters match all. */
 export interface ListQuery {
   limit: number
   after?: ListCursor | undefined

@@ -64,7 +64,7 @@ export interface EndedSend {
   /** The channels that had it before the one that has it now. */
   formerChannels: readonly string[]
   expiresAt: Date | null
-  /** Whether its contact gets nothing by any channel of the account. */
+  /** Whether its contact is suppressed for all channels of the account. */
   isSuppressed: boolean
   now: Date
   /** Whether providers can reach this service, to fetch media from it. */
@@ -182,8 +182,8 @@ const notSentBy = '; not sent by its fallback '
 const inDoubt = 'an earlier attempt may have got through'
 
 /**
- * What a stored reason says of a fallback that was not used: the send's own reason, and whether an earlier attempt was in doubt, which a
- * late refusal may clear. Undefined if it says nothing.
+ * Reads a stored reason about a fallback that was not used: the send's own reason, and whether an earlier attempt was in doubt, which a
+ * late refusal may clear. Undefined for any other reason.
  */
 export function unusedFallback({
   reason,

@@ -38,7 +38,7 @@ export type Outcome =
   | ({ outcome: 'uncertain'; fault: Fault; reason: string } & ProviderAnswer)
 
 /**
- * The outcome of an attempt: the provider's outcome, or `not_called` if the worker didn't call it. With `keepsDueTime`, the send
+ * The outcome of an attempt: the provider's outcome, or `not_called` if the worker didn't call it. If `keepsDueTime`, the send
  * goes before those that fell due after it, as if the attempt had not been made. `shortage`: the machine couldn't begin the call.
  */
 export type AttemptOutcome =

@@ -32,7 +32,7 @@ export const operatorReason = singleLine(1, longestOperatorReason).refine(
   (text) => /[\p{L}\p{N}]/u.test(text),
   'has neither letters nor digits',
 )
-/** What `operatorReason` takes, for people. */
+/** The form of an `operatorReason`, for people. */
 export const operatorReasonForm = `1 to ${longestOperatorReason} characters on one line, with a letter or a digit`
 
 const byOperator = 'held by an operator'

@@ -17,7 +17,7 @@ const format = {
   base: null,
   timestamp: stdTimeFunctions.isoTime,
   formatters: { level: levelName },
-  // What `safeError` made. pino's own serializer would replace the error's name by `Object`.
+  // Keeps the result of `safeError`. pino's own serializer would replace the error's name by `Object`.
   serializers: { err: (safe: object) => safe },
 }
 
@@ -78,14 +78,14 @@ export function faultCounts(log: Logger): FaultCounts {
   return counts
 }
 
-/** A logger with these fields in each line. Its faults count as those of the logger. */
+/** A logger with these fields in each line. Its errors count as those of the logger. */
 export function childLogger(log: Logger, fields: object): Logger {
   const child = log.child(fields)
   faults.set(child, faultCounts(log))
   return child
 }
 
-/** Logs a fault that the service recovers from by itself, such as PostgreSQL being down. */
+/** Logs an error that the service recovers from by itself, such as PostgreSQL being down. */
 export function logWarning(log: Logger, event: string, error: unknown, fields: object = {}): void {
   faultCounts(log).warn++
   log.warn({ ...fields, event, reason: safeError(error).message })
@@ -94,7 +94,7 @@ export function logWarning(log: Logger, event: string, error: unknown, fields: o
 const repeatAfterMs = 60_000
 const loggedAt = new WeakMap<Logger, Map<string, number>>()
 
-/** Logs a warning as `logWarning` does, but each event at most once a minute: for faults that recur several times a second. */
+/** Logs a warning as `logWarning` does, but each event at most once a minute: for errors that recur several times a second. */
 export function logWarningOnceAMinute(log: Logger, event: string, error: unknown): void {
   const times = loggedAt.get(log) ?? new Map<string, number>()
   loggedAt.set(log, times)
@@ -104,7 +104,7 @@ export function logWarningOnceAMinute(log: Logger, event: string, error: unknown
   logWarning(log, event, error)
 }
 
-/** Logs a fault that an operator has to look into. */
+/** Logs an internal error, which an operator has to look into. */
 export function logFault(log: Logger, event: string, error: unknown, fields: object = {}): void {
   faultCounts(log).error++
   log.error({ ...fields, event, err: safeError(error) })

@@ -24,7 +24,7 @@ export const stopWithinMs = {
 } satisfies Record<ProcessKind, number>
 
 /**
- * Runs an entry point. If it throws, prints the fault on stderr and exits with 1. A signal to end exits at once, until the entry
+ * Runs an entry point. If it throws, prints the error on stderr and exits with 1. A signal to end exits at once, until the entry
  * point handles it: the first process of a container ignores signals without a handler, and would go on and take work.
  */
 export async function runProcess(main: () => Promise<void>): Promise<void> {

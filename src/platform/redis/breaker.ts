@@ -74,7 +74,7 @@ export function createRedisBreaker(
       failuresInARow = 0
       return result
     } catch (error) {
-      // A failure of work that began before the breaker opened tells nothing new.
+      // A failure of work that began before the breaker opened is no news.
       if (!isOpen && ++failuresInARow >= failuresToOpen) open(error)
       throw error
     }

@@ -26,7 +26,7 @@ export async function askRedis({
 }: Pick<RedisShard, 'redis' | 'prefix'>): Promise<StoreCause | undefined> {
   if (redis.status !== 'ready') return known.get(redis) ?? redisCauses.unreachable
   try {
-    // With XX it changes nothing, as there is no such key; Redis refuses it like any other write.
+    // XX makes it change nothing, as there is no such key; Redis refuses it like any other write.
     const probe = redis.set(`${prefix}:usable`, '', 'XX')
     await new Deadline(answerWithinMs, 'Redis').spend(probe)
     known.delete(redis)

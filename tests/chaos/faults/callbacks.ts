@@ -17,7 +17,7 @@ const killEveryMs = 2000
 
 const ledgers = new WeakMap<Phase, { receiver: CallbackReceiver; sends: ChangedSend[]; waiting: number }>()
 
-/** An endpoint is told each change, with receipts: while workers and APIs are killed by turns, and after both stores were away. */
+/** An endpoint gets each change, with receipts: while workers and APIs are killed by turns, and after both stores were away. */
 export const callbacks: Fault = {
   name: 'callbacks',
   share: 0.05,
@@ -77,7 +77,7 @@ export function callbackFaults(phase: Phase): string[] {
   ]
 }
 
-/** Waits until all is told, or nothing more is. @returns how many callbacks wait then. */
+/** Waits until all callbacks are delivered, or no more are. @returns how many wait then. */
 async function untilTold(phase: Phase, receiver: CallbackReceiver): Promise<number> {
   let fewest = Number.POSITIVE_INFINITY
   let endsAt = Date.now() + standsStillAfterMs

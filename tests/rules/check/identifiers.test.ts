@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** Of PostgreSQL, libraries, PgBouncer and a vendor: this project's code doesn't contain them. */
+/** Names of PostgreSQL, libraries, PgBouncer and a vendor: this project's code doesn't contain them. */
 const ofOthers = [
   ...['target_session_attrs', 'pg_restore_attribute_stats', 'synchronous_commit'],
   ...['enableAutoPipelining', 'connect_query', 'whatsapp_business_messaging'],

@@ -10,7 +10,7 @@ const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row)].join('\n')
 
-/** What the rules accept, by the ways of sending if there are several. */
+/** The limits of the rules, by the ways of sending if there are several. */
 export function limitsTable(provider: Provider): string {
   const ways = Object.entries(provider.ways ?? { '': {} })
   const rulesOf = (way: ChannelLimits) => ({ ...provider, ...way })
@@ -74,7 +74,7 @@ function waitInWords(wait: KnownCode['wait']): string {
     : `; retried after ${wait / 60_000} minutes`
 }
 
-/** What an answer without a known code decides. */
+/** The outcomes of answers without a known code, by status. */
 export function statusesTable({ call }: Provider): string {
   const own = typeof call === 'string' ? {} : call.statuses
   const groups = new Map<string, string[]>()

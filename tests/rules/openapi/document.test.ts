@@ -304,7 +304,7 @@ const values: Record<string, unknown[]> = {
   'message.closeConversation': [true, false],
 }
 
-/** Of each field of a body, also of one that is in no example. */
+/** Paths of all fields of a body, also of those that are in no example. */
 function pathsOf({ properties = {}, items }: JsonSchema, parent = ''): string[] {
   const inside = Object.entries(properties).flatMap(([name, field]) => {
     const path = parent === '' ? name : `${parent}.${name}`

@@ -19,7 +19,7 @@ export interface ReceiptHarness {
   words: Record<string, ReceiptKind>
   /** A request with one receipt, signed for `config` by something else than the code under test. */
   request(requestId: string, word: string): Promise<ReceiptRequest>
-  /** Well-signed requests that tell something else than what became of a message. */
+  /** Well-signed requests about something else than the result of a message. */
   unexpected: Record<string, () => Promise<ReceiptRequest>>
   /** Well-signed requests that can't be read. */
   unreadable: Record<string, () => Promise<ReceiptRequest>>

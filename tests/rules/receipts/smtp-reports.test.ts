@@ -6,7 +6,7 @@ import { aRequestId } from '../providers/receipts-contract.ts'
 
 const reports = 'tests/rules/receipts/reports'
 
-/** A report as a mail system makes it, of our mail. With CRLF, as mail has it. */
+/** A report as a mail system makes it, of our mail: with CRLF, as mail has it. */
 const sample = (name: string) =>
   readFileSync(`${reports}/${name}.eml`, 'utf8').replaceAll('REQUEST_ID', aRequestId).replaceAll('\n', '\r\n')
 

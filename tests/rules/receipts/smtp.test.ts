@@ -32,7 +32,7 @@ const reportOn = (requestId: string, action: string) =>
     },
   ).body
 
-/** A report as a mail system makes it, of our mail. With CRLF, as mail has it. */
+/** A report as a mail system makes it, of our mail: with CRLF, as mail has it. */
 const sample = (name: string) =>
   readFileSync(`tests/rules/receipts/reports/${name}.eml`, 'utf8')
     .replaceAll('REQUEST_ID', aRequestId)

@@ -14,7 +14,7 @@ export type Endpoint = Exclude<keyof ReturnType<typeof sendRequestSchemas>, 'bat
 export const valueMark = 'v4lue'
 
 const schemas = sendRequestSchemas([])
-/** The bodies of the two endpoints, as the service's own schemas describe them. */
+/** The bodies of the two routes, as the service's own schemas describe them. */
 export const bodySchemas: Record<Endpoint, JsonSchema> = {
   channelInBody: jsonSchemaOf(schemas.channelInBody),
   channelInPath: jsonSchemaOf(schemas.channelInPath),

@@ -38,7 +38,7 @@ export function createPrepareDelivery(
   return async (send: EnteredSend, memory: Reservation): Promise<Delivery<unknown> | AttemptOutcome> => {
     const { requestId, accountId, message, provider } = send
     const { fetchesMedia, receipts } = providers[provider]
-    // What to report if the step under way throws.
+    // The reason to record if the step under way throws.
     let reason = noConfig
     try {
       const config = configOf(send)

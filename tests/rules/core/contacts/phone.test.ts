@@ -159,7 +159,7 @@ test.each([
   expect(parsePhone(number)).toBe(number)
 })
 
-/** With +, with 00, and with neither. */
+/** The number with +, with 00, and with neither. */
 const spellings = (value: string) => [value, value.replace('+', '00'), value.replace('+', '')]
 
 test('a number is never completed: an area code of Madagascar, or the 9 of Argentina', () => {
