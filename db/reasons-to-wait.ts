@@ -9,7 +9,7 @@ import { isUnfinished } from './delivery/lane-rule.ts'
 import { sqlText } from './statement.ts'
 
 /** SQL that is true for a channel of whose overflow no send got an answer lately. */
-export const isInSlowStart = `coalesce(channels.answered_at < clock_timestamp() - interval '${slowStartAfterSeconds} s', true)`
+export const isChannelInSlowStart = `coalesce(channels.answered_at < clock_timestamp() - interval '${slowStartAfterSeconds} s', true)`
 
 /** Why a queued send waits, in SQL conditions on a send `s` and its row of `channels`, and in words. */
 export interface ReasonToWait {
@@ -138,7 +138,7 @@ export const reasonsToWait = {
   },
   slow_start: {
     of: 'send',
-    isWaiting: `s.overflow and ${isInSlowStart}`,
+    isWaiting: `s.overflow and ${isChannelInSlowStart}`,
     until: null,
     endsByPermit: true,
     isBreakersWait: true,

@@ -14,7 +14,7 @@ import { startHeartbeat } from './upkeep/heartbeat.ts'
 import { startMovingDueSends } from './upkeep/move-due.ts'
 import { startReconciler } from './upkeep/reconcile.ts'
 import { startEndpointReconciler } from './upkeep/reconcile-endpoints.ts'
-import { startSweeps } from './upkeep/sweep.ts'
+import { startSweeps } from './upkeep/sweeps.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 export interface Worker {

@@ -1,11 +1,11 @@
 import type { EndpointWakeUp } from '../../src/core/callbacks/callback-job.ts'
 import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
-import { isFirst, isInSlowStart } from './endpoint-claims.ts'
+import { isEndpointInSlowStart, isFirst } from './endpoint-claims.ts'
 
 /** SQL of what a wake-up of an endpoint `e` needs beside its time. */
 const kind = sqlText`
-  ${isInSlowStart} as "isInSlowStart",
+  ${isEndpointInSlowStart} as "isInSlowStart",
   extract(epoch from clock_timestamp() - e.failing_since)::int as "failingForSeconds"`
 
 /** SQL of the time until an endpoint `e` that nobody is calling can be called with a callback; no row if it has none. */

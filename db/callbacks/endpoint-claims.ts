@@ -55,7 +55,7 @@ export const isFirst = sqlText`
     limit 1), true)`
 
 /** SQL that is true for an endpoint `e` in slow start. */
-export const isInSlowStart = sqlText`
+export const isEndpointInSlowStart = sqlText`
   (e.failing_since is not null
    or coalesce(e.answered_at < clock_timestamp() - interval '${slowStartAfterMinutes} minutes', true))`
 
@@ -84,7 +84,7 @@ const dueCallbacks = sqlText`
         and c.request_id <> all(e."except")
         and ${isFirst}
       order by c.next_try_at
-      limit case when ${isInSlowStart} then 1 else e."limit" end) c
+      limit case when ${isEndpointInSlowStart} then 1 else e."limit" end) c
       left join sends s on s.request_id = c.request_id), '[]')`
 
 const claimStatement = prepared<ClaimedEndpoint>(
@@ -114,7 +114,7 @@ const claimStatement = prepared<ClaimedEndpoint>(
       from taken t where e.id = t.id and t.claim_id is null)
     select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
            case when e.former_until > clock_timestamp() then e.sealed_former_secret end as "sealedFormerSecret",
-           ${isInSlowStart} as "isInSlowStart",
+           ${isEndpointInSlowStart} as "isInSlowStart",
            coalesce(e.answered_at < clock_timestamp() - interval '${answersNotedEverySeconds} s', true) as "isAnswerOld",
            e.breaker_open_until is not null as "isProbe",
            ${dueCallbacks} as callbacks

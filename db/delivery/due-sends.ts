@@ -13,7 +13,7 @@ import {
   permitInMs,
 } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
-import { isInSlowStart } from '../reasons-to-wait.ts'
+import { isChannelInSlowStart } from '../reasons-to-wait.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { isUnfinished, laneOf } from './lane-rule.ts'
 import { hasUnusedPermits } from './permit-states.ts'
@@ -83,10 +83,10 @@ const busyChannelsStatement = prepared<BusyChannel>(
     ${waitingChannels}
     select id as "channelId",
            ${hasLimits}
-             or (${isInSlowStart}
+             or (${isChannelInSlowStart}
                  and ${hasOverdue('s.overflow')}) as "grantsPermits",
            case when ${hasLimits} then 'none'
-                when ${isInSlowStart} then 'ordinary'
+                when ${isChannelInSlowStart} then 'ordinary'
                 else 'all' end as "permitFree",
            ${hasUnusedPermits(isOverdue, '$2')} as "hasUnusedPermits"
     from waiting join channels using (id)

@@ -2,7 +2,7 @@ import { grantAheadSeconds, startSeconds } from '../../src/core/sends/delivery-t
 import { overflowOf } from '../admission/quota.ts'
 import { hasLimits, isBehind, isChannelOpen, isLimited, isUsable, isWakeable } from '../claim-rule.ts'
 import { type Database, inTransaction } from '../connection/client.ts'
-import { isInSlowStart } from '../reasons-to-wait.ts'
+import { isChannelInSlowStart } from '../reasons-to-wait.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { isEvidence, isInUse, isLive } from './permit-states.ts'
 
@@ -88,7 +88,7 @@ const grantStatement = (name: string, purpose: string, dueSends: string) =>
         from channels, clock_timestamp() as at
         where ${isGiven('id')} and ${isChannelOpen}
           and (${hasLimits}
-               or ${isInSlowStart})),
+               or ${isChannelInSlowStart})),
       -- How many permits each limit leaves free.
       free_by as materialized (
         select limited.*,

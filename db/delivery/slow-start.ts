@@ -2,7 +2,7 @@ import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
 import { isBehind, isWakeable } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
-import { isInSlowStart } from '../reasons-to-wait.ts'
+import { isChannelInSlowStart } from '../reasons-to-wait.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 const noteStatement = prepared<{ wasInSlowStart: boolean }>(
@@ -10,7 +10,7 @@ const noteStatement = prepared<{ wasInSlowStart: boolean }>(
   'Records that a send of the channel’s overflow got an answer, which ends its slow start.',
   sqlText`
     with channels as materialized (
-      select id, ${isInSlowStart} as was_in_slow_start
+      select id, ${isChannelInSlowStart} as was_in_slow_start
       from channels where id = $1 for no key update)
     update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
     returning was_in_slow_start as "wasInSlowStart"`,

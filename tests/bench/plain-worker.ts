@@ -13,7 +13,7 @@ import { openProviders } from '../../workers/providers/index.ts'
 import { createPermits } from '../../workers/sends/claim/permits.ts'
 import { startHeartbeat } from '../../workers/upkeep/heartbeat.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
-import { startSweeps } from '../../workers/upkeep/sweep.ts'
+import { startSweeps } from '../../workers/upkeep/sweeps.ts'
 
 const drainMs = 30_000
 

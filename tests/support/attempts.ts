@@ -11,7 +11,7 @@ import { createEnterConversation } from '../../workers/sends/enter-conversation.
 import { createRecordOutcome } from '../../workers/sends/record-outcome.ts'
 import type { EnteredSend, OwnSend } from '../../workers/sends/send-states.ts'
 import { createWakeNext } from '../../workers/sends/wake-next.ts'
-import { startSweeps } from '../../workers/upkeep/sweep.ts'
+import { startSweeps } from '../../workers/upkeep/sweeps.ts'
 import { type Account, accept, textBody } from './builders.ts'
 import { livingWorker } from './living-worker.ts'
 import { loseWakeUp } from './queue.ts'

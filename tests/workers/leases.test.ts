@@ -7,7 +7,7 @@ import { createDeliver } from '../../workers/deliver.ts'
 import { openProviders, type Senders } from '../../workers/providers/index.ts'
 import { createPermits } from '../../workers/sends/claim/permits.ts'
 import type { Heartbeat } from '../../workers/upkeep/heartbeat.ts'
-import { startSweeps } from '../../workers/upkeep/sweep.ts'
+import { startSweeps } from '../../workers/upkeep/sweeps.ts'
 import {
   beginAttempt,
   endAttempt,

@@ -4,7 +4,7 @@ import { beat } from '../../db/delivery/leases.ts'
 import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
 import { sends } from '../../db/schema.ts'
 import type { Outcome } from '../../src/core/sends/outcome.ts'
-import { startSweeps } from '../../workers/upkeep/sweep.ts'
+import { startSweeps } from '../../workers/upkeep/sweeps.ts'
 import {
   beginAttempt,
   buildSendRow,

@@ -11,7 +11,7 @@ import {
 } from '../../db/schema.ts'
 import { dayMs, hourMs } from '../../src/core/durations.ts'
 import { mediaLinkMs } from '../../src/core/messages/media-link.ts'
-import { startSweeps } from '../../workers/upkeep/sweep.ts'
+import { startSweeps } from '../../workers/upkeep/sweeps.ts'
 import { buildSendRow, sweepOnce } from '../support/attempts.ts'
 import { type Account, buildAccount, request } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
@@ -255,7 +255,7 @@ test('several workers at once delete more than a page of everything that is due,
   await Promise.all(sweeps.map((sweep) => sweep.stop()))
   expect(await kept(young)).toEqual(all)
   const logged = service.logs.slice(loggedBefore)
-  expect(logged.filter(({ event }) => event === 'sweep_failed')).toEqual([])
+  expect(logged.filter(({ event }) => event === 'trim_failed')).toEqual([])
   const counts = logged.filter(({ event, what }) => event === 'trimmed' && what === 'idempotencyKeys')
   expect(counts.reduce((sum, line) => sum + Number(line.count), 0)).toBe(count)
 })

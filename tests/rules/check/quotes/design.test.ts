@@ -15,8 +15,10 @@ figures('explanation/design', {
     seconds(overdueByMs),
     `| due sends | ${seconds(moveDueEveryMs)},`,
     `| reconciler of endpoints | ${seconds(reconcileEveryMs)} |`,
-    `| sweep | ${seconds(sweepEveryMs)} |`,
-    `adds up counters, every ${seconds(foldEveryMs)}`,
+    ...['giving up claims', 'expiry', 'deleted channels', 'suppressions'].map(
+      (task) => `| ${task} | ${seconds(sweepEveryMs)} |`,
+    ),
+    `| counters | ${seconds(foldEveryMs)} |`,
     fieldsOf(sendJobSchema),
     fieldsOf(callbackJobSchema),
   ],

@@ -13,7 +13,7 @@ import * as overflowLimit from '../../../../workers/queue/overflow-limit.ts'
 import { keptShare, maxOrdinaryWork } from '../../../../workers/queue/slots.ts'
 import { lateMediaBytes, shareOfAccount, shareOfAll } from '../../../../workers/sends/dispatch/fetch-media.ts'
 import { mediaBytesInFlight } from '../../../../workers/sends/dispatch/media-memory.ts'
-import { pageSize } from '../../../../workers/upkeep/sweep.ts'
+import { pageSize } from '../../../../workers/upkeep/page-size.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import {
   figures,
