@@ -10,7 +10,7 @@ const oneOf = (names: readonly string[]) => sql.raw(`(${names.map((name) => `'${
 const deliveries = [...new Set(Object.values(deliveryOrder).flat())]
 
 /*
- * What a state implies: a statement that contradicts it fails. Migrations add these checks `not valid`, so that no table is locked
+ * The implications of a state: a statement that contradicts it fails. Migrations add these checks `not valid`, so that no table is locked
  * while its rows are read; `migrate` validates them afterwards (docs/how-to/add-a-migration.md).
  */
 

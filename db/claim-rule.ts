@@ -15,7 +15,7 @@ const now = 'clock_timestamp()'
 
 export const isQueued = `s.status = 'queued'`
 
-/** @param at SQL of the time. With a column or `now()`, PostgreSQL can find due sends by an index. */
+/** @param at SQL of the time. A column or `now()` lets PostgreSQL find due sends by an index. */
 export const isDue = (at = now) => `s.next_attempt_at <= ${at}`
 
 /** A sweep fails expired sends. */

@@ -20,7 +20,7 @@ export interface Page<Item> {
 /** SQL of a time in microseconds, as a text. Exact for times up to the year 2255. */
 export const microsOf = (at: string) => `(extract(epoch from ${at}) * 1000000)::bigint::text`
 
-/** What a query selects for the place of a row. */
+/** The columns that a query selects for the place of a row. */
 export const placeOf = (at: AnyPgColumn, key: AnyPgColumn) => ({
   micros: sql<string>`(extract(epoch from ${at}) * 1000000)::bigint::text`,
   key: sql<string>`${key}`,

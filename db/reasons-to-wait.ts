@@ -14,8 +14,8 @@ export const isChannelInSlowStart = `coalesce(channels.answered_at < clock_times
 /** Why a queued send waits, in SQL conditions on a send `s` and its row of `channels`, and in words. */
 export interface ReasonToWait {
   /**
-   * What decides it: the time in the send's row, by which `isReady` finds it; the send with its channel; the sends before it in its
-   * lane; or the channel alone, so that all its sends wait.
+   * The place of what decides it: the time in the send's row, by which `isReady` finds it; the send with its channel; the sends
+   * before it in its lane; or the channel alone, so that all its sends wait.
    */
   of: 'time' | 'send' | 'lane' | 'channel'
   /** SQL that is true while a send waits for it, else false; never null, which would keep the send for ever. */
@@ -28,7 +28,7 @@ export interface ReasonToWait {
   isBreakersWait: boolean
   /** Its label in the metric of the oldest waiting send; without one, the send counts as free. */
   waitsAs?: 'limited' | 'stopped' | (string & {})
-  /** What support and the customer read. */
+  /** The texts for support and for the customer. */
   texts: WaitTexts
 }
 
@@ -151,7 +151,7 @@ export const reasonsToWait = {
   },
 } satisfies Record<string, ReasonToWait>
 
-/** What a wait that ends at a known time says of it. */
+/** Creates the text of a wait that ends at a known time. */
 function endsAt(text: string): NonNullable<WaitTexts['next']> {
   return ({ until }) => ({ at: until?.toISOString() ?? null, text })
 }

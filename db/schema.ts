@@ -83,7 +83,7 @@ export const channels = pgTable(
     name: text('name').notNull(),
     /** Sealed by `sealConfig`. */
     sealedConfig: text('sealed_config').notNull(),
-    /** What of it may be shown (src/core/channels/shown-config.ts). Null if it was set before migration 0026. */
+    /** The part of it that may be shown (src/core/channels/shown-config.ts). Null if it was set before migration 0026. */
     shownConfig: json('shown_config').$type<ShownConfig>(),
     onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
     ordering: text('ordering').$type<Ordering>().notNull().default('contact'),
@@ -97,7 +97,7 @@ export const channels = pgTable(
     rateSeconds: integer('rate_seconds'),
     /** Limit of concurrent calls; null for none. */
     maxInFlight: integer('max_in_flight'),
-    /** With a rate: when its next call may be made. */
+    /** Set if it has a rate: when its next call may be made. */
     nextCallAt: moment('next_call_at'),
     /** The circuit breaker is open until this time; then it lets a probe through. Null if it is closed. */
     breakerOpenUntil: moment('breaker_open_until'),
@@ -244,7 +244,7 @@ export const sends = pgTable(
     expiresAt: moment('expires_at'),
     /** Attempts begun so far. */
     attempt: integer('attempt').notNull().default(0),
-    /** Those of them before the last replay or fallback, which starts a new series of retries. */
+    /** Attempts before the last replay or fallback, which starts a new series of retries. */
     attemptsBeforeReplay: integer('attempts_before_replay').notNull().default(0),
     /** How many workers were lost while processing it, since its last replay or fallback. */
     losses: integer('losses').notNull().default(0),
@@ -259,7 +259,7 @@ export const sends = pgTable(
     failure: text('failure'),
     /** The W3C trace context in which it was accepted; null without tracing. */
     traceparent: text('traceparent'),
-    /** What its provider reported after it had accepted the message, and when that was recorded. */
+    /** The provider's report after it had accepted the message, and when that was recorded. */
     delivery: text('delivery').$type<DeliveryState>(),
     deliveryAt: moment('delivery_at'),
     /**
@@ -275,7 +275,7 @@ export const sends = pgTable(
     sendAt: moment('send_at'),
     /** The number of its last change, as callbacks count them, from 1 (db/callbacks/new-callbacks.ts). */
     changeNumber: integer('change_number').notNull().default(0),
-    /** What it is counted as now (db/counters/counted-as.ts). Null if it was accepted before counting began. */
+    /** The kind that it is counted as now (db/counters/counted-as.ts). Null if it was accepted before counting began. */
     countedAs: text('counted_as'),
     /** The API key that posted it. Null if it was accepted before migration 0027, or accepted or moved by the previous release. */
     apiKeyId: uuid('api_key_id'),
@@ -284,7 +284,7 @@ export const sends = pgTable(
   // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.
   (table) => [
     index('sends_waiting').on(table.channelId, table.nextAttemptAt).where(sql`finished_at is null`),
-    // With an expression of their own, see db/delivery/lane-rule.ts.
+    // They have an expression of their own, see db/delivery/lane-rule.ts.
     index('sends_in_quota')
       .on(table.accountId, table.channelId)
       .where(sql`coalesce(finished_at, 'infinity') = 'infinity' and not overflow`),
@@ -420,12 +420,12 @@ export const callbacks = pgTable(
     type: text('type').$type<CallbackType>().notNull(),
     /** When the change was recorded. */
     createdAt: moment('created_at').notNull().default(sql`clock_timestamp()`),
-    /** Of the send, by then. */
+    /** Status of the send by then. */
     attempts: integer('attempts').notNull().default(0),
     conversationId: uuid('conversation_id'),
     providerAt: text('provider_at'),
     providerCode: text('provider_code'),
-    /** Of a change whose type doesn't imply them (src/core/callbacks/callback.ts). */
+    /** Fields of a change whose type doesn't imply them (src/core/callbacks/callback.ts). */
     status: text('status').$type<SendStatus>(),
     delivery: text('delivery').$type<DeliveryState>(),
     nextTryAt: moment('next_try_at').notNull().default(sql`clock_timestamp()`),
@@ -441,7 +441,7 @@ export const callbacks = pgTable(
     primaryKey({ columns: [table.endpointId, table.requestId, table.sequence] }),
     index('callbacks_waiting').on(table.endpointId, table.nextTryAt).where(sql`finished_at is null`),
     index('callbacks_finished').on(table.finishedAt).where(sql`finished_at is not null`),
-    // With an expression of its own: otherwise the planner takes it for statements that need another index.
+    // It has an expression of its own: otherwise the planner takes it for statements that need another index.
     index('callbacks_by_time')
       .on(table.endpointId, table.createdAt, table.requestId, table.sequence)
       .where(sql`coalesce(sequence, 0) >= 0`),

@@ -1432,7 +1432,7 @@ order by sum(sends) desc, state, reason, code limit $4;
 -- $1: the sends, each with its new channel, its message there, why it ended, its provider's code, whether
 -- that was seen.
 with
--- What was decided about each.
+-- The decision about each.
 decided as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text, "wasSeen" boolean)),
@@ -1451,7 +1451,7 @@ given as materialized (
          channels.ordering, channels.expire_after_seconds,
          row_number() over (order by s.seq) as ordinality
   from chosen s join channels on channels.id = s."toChannelId"),
--- What their accounts have used of their quota, by channel.
+-- The part of their quotas that their accounts have used, by channel.
 used as materialized (
   select "accountId" as account_id, channel_id, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
@@ -1863,7 +1863,7 @@ ranked as (
   select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
                  then rank end as counted_rank
   from followed),
--- What each one changes: it makes the send sent, or raises its delivery state.
+-- The change by each one: it makes the send sent, or raises its delivery state.
 judged as (
   select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as confirms,
          coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
@@ -2284,7 +2284,7 @@ keyed as (
 -- All, if they have no key, or got it.
 admitted as materialized (
   select * from given where $2::text is null or exists (select from keyed)),
--- What their account has used of its quota, by channel.
+-- The part of its quota that their account has used, by channel.
 used as materialized (
   select "accountId" as account_id, channel_id, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
@@ -2368,7 +2368,7 @@ given as materialized (
     "traceparent" text, "sendAt" timestamptz, "reference" text,
     "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
--- What their accounts have used of their quota, by channel.
+-- The part of their quotas that their accounts have used, by channel.
 used as materialized (
   select "accountId" as account_id, channel_id, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
@@ -2504,7 +2504,7 @@ given as materialized (
     "traceparent" text, "sendAt" timestamptz, "reference" text,
     "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
--- What their accounts have used of their quota, by channel.
+-- The part of their quotas that their accounts have used, by channel.
 used as materialized (
   select "accountId" as account_id, channel_id, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
@@ -2591,7 +2591,7 @@ given as materialized (
     "traceparent" text, "sendAt" timestamptz, "reference" text,
     "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
--- What their accounts have used of their quota, by channel.
+-- The part of their quotas that their accounts have used, by channel.
 used as materialized (
   select "accountId" as account_id, channel_id, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
@@ -2646,8 +2646,8 @@ counted_accepts as (
 select "requestId", "overflowOf", "isBehind" from recorded;
 
 -- last_failures_of_channels: Finds what the providers of channels last answered when a call failed.
--- Of the last sends that failed after a call; and of those that are tried again, among the last in line. The attempts
--- before a replay or a fallback don't count: another channel may have made them.
+-- Looks at the last sends that failed after a call, and at those that are tried again, among the last in line. The
+-- attempts before a replay or a fallback don't count: another channel may have made them.
 select c.id as "channelId", last.*
 from unnest($1::uuid[]) c (id) cross join lateral (
   (select f.request_id as "requestId", f.finished_at as at, f.attempt_record as record
@@ -2866,7 +2866,7 @@ given as materialized (
     s.send_at as "sendAt", s.accepted_at as "acceptedAt",
          row_number() over (order by s.send_at, s.seq) as ordinality
   from chosen s join channels on channels.id = s.channel_id),
--- What their accounts have used of their quota, by channel.
+-- The part of their quotas that their accounts have used, by channel.
 used as materialized (
   select "accountId" as account_id, channel_id, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
@@ -2934,7 +2934,7 @@ given as materialized (
     s.send_at as "sendAt", s.accepted_at as "acceptedAt",
          row_number() over (order by s.send_at, s.seq) as ordinality
   from chosen s join channels on channels.id = s.channel_id),
--- What their accounts have used of their quota, by channel.
+-- The part of their quotas that their accounts have used, by channel.
 used as materialized (
   select "accountId" as account_id, channel_id, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
@@ -3672,7 +3672,7 @@ ranked as (
   select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
                  then rank end as counted_rank
   from followed),
--- What each one changes: it makes the send sent, or raises its delivery state.
+-- The change by each one: it makes the send sent, or raises its delivery state.
 judged as (
   select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as confirms,
          coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
@@ -3879,9 +3879,9 @@ locked as materialized (
 -- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
 moment as materialized (
   select clock_timestamp() as at from (select count(*) from locked) counted),
--- What the decision needs. A channel that had the send before can only report that its contact has got it, and that
--- counts only while the send waits for an attempt on another one. Of an erased send, redacted fields are recorded; keys
--- are of the given ones, as before.
+-- The columns for the decision. A channel that had the send before can only report that its contact has got it, and
+-- that counts only while the send waits for an attempt on another one. Redacted fields of an erased send are recorded;
+-- keys are of the given ones, as before.
 received as materialized (
   select s.ord, s.kind, known.fields, s.request_id, s.channel_id, s.former_channels,
          s.its_channel_id, s.is_former, moment.at,
@@ -3946,7 +3946,7 @@ ranked as (
   select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
                  then rank end as counted_rank
   from followed),
--- What each one changes: it makes the send sent, or raises its delivery state.
+-- The change by each one: it makes the send sent, or raises its delivery state.
 judged as (
   select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as confirms,
          coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
@@ -4114,7 +4114,7 @@ select r.ord, r.its_channel_id as "channelId",
             when r.number > 50 then 'over_cap'
             when r.is_pending then 'early'
             when r.confirms or r.raises then 'applied'
-            else 'told' end as result,
+            else 'recorded' end as result,
        case when r.is_recorded then
          json_build_object('event', case when r.raises or (r.kind = 'complained')
                                          then r.kind else 'receipt' end,
@@ -5042,7 +5042,7 @@ asked as (
   union all
   select channel_id, null, null, null, null, send_at, null, true
   from scheduled_sends where request_id = $1),
--- What it waits for.
+-- The reason for which it waits.
 wait as (
   select first.*
   from sends s join channels on channels.id = s.channel_id cross join lateral (
@@ -5202,7 +5202,7 @@ order by since limit 10;
 
 -- suppress_contacts: Suppresses the contacts of sends after a bounce, a complaint or an opt-out, as their channels allow it.
 with
--- What was said of each send.
+-- The provider's word on each send.
 given as materialized (
   select r.*, case r.sign when 'invalid_contact' then 'bounce' else r.sign end as cause
   from json_to_recordset($1) as r
@@ -5263,7 +5263,7 @@ of_contacts as (
         or lower(sends.contact_value collate "C") collate "default" = c.contact_value
           and sends.contact_value <> lower(sends.contact_value collate "C") collate "default") offset 0) s
   where c.contact_value is not null and s.account_id = c.account_id and s.finished_at is null),
--- The same of whole accounts.
+-- Whole accounts likewise.
 of_accounts as (
   select s.request_id, s.status, s.account_id, s.channel_id, s.contact_value
   from (select distinct account_id from chosen where contact_value is null) c

@@ -39,7 +39,7 @@ const sealedLimits = `case when provider in (${withOwnLimits}) then sealed_confi
 /** Reads it in a query. */
 export const ownLimitsConfig = sql<string | null>`${sql.raw(sealedLimits)}`
 
-/** The lateral join reads each channel by the index. With a plain join to a batch of unknown length, all channels would be read. */
+/** The lateral join reads each channel by the index. A plain join to a batch of unknown length would read all channels. */
 const findOwnStatement = prepared<Channel & ChannelOwner>(
   'find_own_channels',
   'Finds channels, each only if it belongs to its account.',
@@ -67,7 +67,7 @@ export function findOwnChannels(
 export interface ChannelFields {
   name: string
   sealedConfig: string
-  /** What of the config operators may see. */
+  /** The part of the config that operators may see. */
   shownConfig?: ShownConfig
   onUncertain: OnUncertain
   ordering?: Ordering
@@ -101,7 +101,7 @@ export async function findProvider(
   return (await findChannel(db, id))?.provider
 }
 
-/** What a change of a channel depends on; undefined if there is none. */
+/** The fields that a change of a channel depends on; undefined if there is none. */
 export async function findChannel(db: Database | Transaction, id: string) {
   const [channel] = await db
     .select({

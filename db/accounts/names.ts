@@ -19,7 +19,7 @@ export async function namesOf(db: Database, ids: readonly string[]): Promise<Rea
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-/** What has a name by which lists are filtered. */
+/** The things with a name by which lists are filtered. */
 export type Named = 'account' | 'channel' | 'flow'
 
 const withNameStatement = prepared<{ id: string; accountId: string }>(

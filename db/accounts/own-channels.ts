@@ -4,7 +4,7 @@ import { isAfter, type Page, type PageAsked, pageOf, placeOf } from '../page.ts'
 import { channels, flows, templates } from '../schema.ts'
 import { type ChannelOwner, ownLimitsConfig } from './channels.ts'
 
-/** What its account sees of a channel, and what that is made of. */
+/** The fields of a channel that its account sees, and what they are made of. */
 const shownChannel = {
   channelId: channels.id,
   name: channels.name,

@@ -1,8 +1,8 @@
 import { sqlText } from '../statement.ts'
 
 /*
- * The channel that has a send `s` is its `channel_id`, by which all statements claim it, order it and limit it. What clients see is
- * here: the channel of the request, and the one that has it now, if it fell back.
+ * The channel that has a send `s` is its `channel_id`, by which all statements claim it, order it and limit it. Clients see two
+ * channels: that of the request, and the one that has it now, if it fell back.
  */
 
 export const postedChannel = 'coalesce(s.former_channels[1], s.channel_id)'

@@ -26,7 +26,7 @@ export const returned = sqlText`
   request_id as "requestId", ${overflowOf('sends')} as "overflowOf",
   behind is not null as "isBehind"`
 
-/** What of the sends the counters and a check of the deadline need. */
+/** The columns of the sends that the counters and a check of the deadline need. */
 export const alsoReturned = 'account_id, channel_id, accepted_at'
 
 /** SQL of the CTE `given`, of the sends in the parameter $1. */
@@ -40,13 +40,13 @@ export const given = sqlText`
 
 /** SQL of the CTE `used`, of the accounts in `given`. */
 export const used = sqlText`
-  -- What their accounts have used of their quota, by channel.
+  -- The part of their quotas that their accounts have used, by channel.
   used as materialized (
     ${quotaUsed})`
 
 /**
  * SQL of the CTEs `keyed` and `admitted`, of sends of `given`. Keys are inserted in the order of their hashes; otherwise two batches
- * could deadlock. Of several sends with one key in a batch, the first one counts. The key of a scheduled send is kept from its time on.
+ * could deadlock. The first one of several sends with one key in a batch counts. The key of a scheduled send is kept from its time on.
  */
 export const admitted = sqlText`
   -- The keys that are unused, or whose last use has expired.

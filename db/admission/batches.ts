@@ -63,7 +63,7 @@ const insertStatement = prepared<RecordedSend>(
     -- All, if they have no key, or got it.
     admitted as materialized (
       select * from given where $2::text is null or exists (select from keyed)),
-    -- What their account has used of its quota, by channel.
+    -- The part of its quota that their account has used, by channel.
     used as materialized (
       ${quotaUsed}),
     -- Sends that don't wait for a time of their own.

@@ -28,7 +28,7 @@ const nextCallsStatement = prepared<EndpointWakeUp>(
     where ${isGiven('e.id')} and e.disabled_at is null and e.claim_id is null`,
 )
 
-/** When endpoints are to be called next. Those with no callback, and those that a worker is calling, are missing from the result. */
+/** When endpoints are to be called next. Endpoints with no callback, or that a worker is calling, are missing from the result. */
 export function findNextCalls(db: Database, endpointIds: readonly string[]): Promise<EndpointWakeUp[]> {
   return nextCallsStatement(db, [endpointIds])
 }

@@ -61,7 +61,7 @@ interface PagedChange extends Pick<Recording, 'record'> {
   runPage?: RunPage
 }
 
-/** What is shown of an endpoint. @param countedAtMost of those that wait; null for all, which may take seconds. */
+/** The shown fields of an endpoint. @param countedAtMost of those that wait; null for all, which may take seconds. */
 const shown = (countedAtMost: number | null) => ({
   endpointId: endpoints.id,
   url: endpoints.url,
@@ -185,7 +185,7 @@ export async function disableEndpoint(
   return rowCount === 1
 }
 
-/** Deletes an endpoint, then its callbacks, by pages. What is inserted at this moment goes with retention. */
+/** Deletes an endpoint, then its callbacks, by pages. Callbacks that are inserted at this moment go with retention. */
 export async function deleteEndpoint(
   db: Database,
   id: string,

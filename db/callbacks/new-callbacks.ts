@@ -94,7 +94,7 @@ const announceMade = (...made: string[]) => sqlText`
       where w.endpoint_ids is not null and ${anyEndpoint}) m
     join endpoints e on e.id = any(m.endpoint_ids) and ${takes('m.type')})`
 
-/** What receipts changed, by their `effects` (db/receipts/receipt-rule.ts). */
+/** The changes by receipts, from their `effects` (db/receipts/receipt-rule.ts). */
 export const announceReceipts = announceMade(madeByReceipts)
 
 /** The ends of sends of `ended`, which receipts may have confirmed, and what else receipts changed. @param providerCode SQL. */

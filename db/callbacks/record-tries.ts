@@ -78,7 +78,7 @@ const recordStatement = prepared<RecordedTry>(
     select "endpointId", "requestId", sequence, "nextTryAt", "lagSeconds" from recorded`,
 )
 
-/** Records the results of calls. Those that were recorded before are missing from the result. */
+/** Records the results of calls. Calls that were recorded before are missing from the result. */
 export function recordTries(db: Database, tries: readonly TryRow[]): Promise<RecordedTry[]> {
   return recordStatement(db, [JSON.stringify(tries)])
 }

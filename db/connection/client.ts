@@ -60,7 +60,7 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
   return drizzle(pool, { schema })
 }
 
-/** What pg itself listens to; its types leave it out. */
+/** Events that pg itself listens to; its types leave them out. */
 const connectionOf = (client: pg.ClientBase) => (client as unknown as { connection: EventEmitter }).connection
 
 /**

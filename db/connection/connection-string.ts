@@ -9,7 +9,7 @@ const files = ['sslrootcert', 'sslcert', 'sslkey']
 /** libpq's name for the machine's known CAs; here those of Node.js. As in libpq, it requires `verify-full`. */
 const system = 'system'
 
-/** With a user but no host, as in `postgres://user:password@/db?host=/socket`. */
+/** A URL with a user but no host, as in `postgres://user:password@/db?host=/socket`. */
 const withoutHost = /^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?]|:\d|$)/i
 
 /** Undefined if it is no URL. The parameter `host` names the folder of a Unix socket, and has precedence over the host. */
@@ -18,7 +18,7 @@ function parse(url: string): URL | undefined {
 }
 
 /**
- * What is wrong with a PostgreSQL URL; undefined if nothing is. It repeats nothing of the URL, and refuses one that would be read
+ * The fault of a PostgreSQL URL; undefined if it has none. It repeats nothing of the URL, and refuses one that would be read
  * with a piece of the password as its host, port or database, which error messages name.
  */
 export function databaseUrlIssue(url: string): string | undefined {
@@ -82,7 +82,7 @@ export function connectionString(given: string): string {
   return parsed.href
 }
 
-/** What keeps others from a store. */
+/** The protection of a store from others. */
 export interface Protection {
   /** Whether the way to it leaves this machine. */
   isRemote: boolean
@@ -91,7 +91,7 @@ export interface Protection {
   hasLogin: boolean
 }
 
-/** What a PostgreSQL URL says of its protection; undefined if it is no URL. A Unix socket needs no TLS. */
+/** The protection that a PostgreSQL URL asks for; undefined if it is no URL. A Unix socket needs no TLS. */
 export function protectionOfDatabase(url: string): Protection | undefined {
   const parsed = parse(url)
   if (!parsed) return undefined

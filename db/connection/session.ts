@@ -20,7 +20,7 @@ const readable = {
   standard_conforming_strings: 'on',
   default_transaction_isolation: 'read committed',
 }
-/** What a pooler has to set for the role, because it would pass a changed connection to its next client. */
+/** The settings that a pooler has to make for the role, because it would pass a changed connection to its next client. */
 const neededSettings = { ...steadyPlans, ...readable }
 /** The service limits the time of its statements itself. */
 const ownSettings = {

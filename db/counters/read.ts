@@ -3,7 +3,7 @@ import { prepared, sqlList, sqlText } from '../statement.ts'
 import { allChannels, counters, partsOf, withReasons } from './fold.ts'
 
 /*
- * What pages read of the counters: those that are added up, and the changes since. Hours are given one by one, so that each is a
+ * The counts that pages read: those that are added up, and the changes since. Hours are given one by one, so that each is a
  * range of the primary key, however many channels there are. Where they are found by another index, those between the first and the
  * last are read: callers pass consecutive hours.
  */

@@ -12,8 +12,8 @@ import { sqlText } from '../statement.ts'
 export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is null)'
 
 /**
- * Of a send that waited for its next attempt when it was canceled, the events of the lost claim are stored. With `limit 1`,
- * PostgreSQL looks at the events of this send, instead of reading all starts.
+ * SQL that is true if the events of a lost claim are stored: for a send that waited for its next attempt when it was canceled. By
+ * `limit 1`, PostgreSQL looks at the events of this send, instead of reading all starts.
  */
 const lossIsStored = sqlText`
   (${claimIsLost} and coalesce((

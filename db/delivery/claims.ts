@@ -24,7 +24,7 @@ export interface ClaimedSend {
   conversationId: string | null
   /** Counted from 1. */
   attempt: number
-  /** Those of them before its last replay or fallback. */
+  /** Attempts before its last replay or fallback. */
   attemptsBeforeReplay: number
   worker: string
   claimId: string
@@ -44,7 +44,7 @@ export interface ClaimedSend {
   fellBack: boolean
   /** Whether its channel has a fallback. */
   hasFallback: boolean
-  /** With a rate: the time until the call, and until it is too late for the call. */
+  /** Set if the channel has a rate: the time until the call, and until it is too late for the call. */
   callInMs: number | null
   tooLateInMs: number | null
 }

@@ -15,7 +15,7 @@ interface Failing {
   which: string
   /** SQL of what is joined to them, for the reason and the condition. */
   join?: string
-  /** What the further parameters are. */
+  /** The meanings of the further parameters. */
   parameters?: string
 }
 

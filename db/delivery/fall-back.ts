@@ -141,7 +141,7 @@ export interface FallbackRow {
 
 /** The order on the other channel is that in which they had theirs before. */
 const given = sqlText`
-  -- What was decided about each.
+  -- The decision about each.
   decided as materialized (
     select * from json_to_recordset($1) as
       ("requestId" uuid, "toChannelId" uuid, message jsonb, reason text, "providerCode" text, "wasSeen" boolean)),

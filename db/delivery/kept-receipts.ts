@@ -9,7 +9,7 @@ import {
 } from '../receipts/receipt-rule.ts'
 import { sqlText } from '../statement.ts'
 
-/** What receipts that were kept during a call have changed, when its outcome is recorded. */
+/** The effects of receipts that were kept during a call, when its outcome is recorded. */
 export interface AppliedReceipts {
   effects: ReceiptEffect[]
   /** Whether the send is sent because of them, whatever the outcome. */

@@ -162,7 +162,7 @@ const giveUpStatement = prepared<GivenUpRow>(
     from written`,
 )
 
-/** Ends lost claims. Those that another sweep has ended, or whose worker is alive after all, are missing from the result. */
+/** Ends lost claims. Claims that another worker has ended, or whose worker is alive after all, are missing from the result. */
 export async function giveUpClaims(
   db: Database | Transaction,
   sweeper: Sweeper,

@@ -33,7 +33,7 @@ export async function readMedia(
   }
 }
 
-/** Of https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-BINARY-FORMAT: the header, and a row's number of fields. */
+/** Parts of https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-BINARY-FORMAT: the header, and a row's number of fields. */
 const headBytes = 19 + 2
 const lengthBytes = 4
 

@@ -239,7 +239,7 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
 )
 
 /**
- * Records the outcomes of attempts. Those whose claim no longer holds are missing from the result, and those of which receipts came
+ * Records the outcomes of attempts. Sends whose claim no longer holds are missing from the result, and sends of which receipts came
  * during the call: these are rare, and have a statement of their own, so that the usual one doesn't pay for them.
  */
 export async function recordUsualOutcomes(
@@ -257,7 +257,7 @@ export async function recordOutcomesWithReceipts(
   return outcomes.length === 0 ? [] : await outcomeWithReceiptsStatement(db, [JSON.stringify(outcomes)])
 }
 
-/** Records the outcomes of attempts. Those whose claim no longer holds are missing from the result. */
+/** Records the outcomes of attempts. Sends whose claim no longer holds are missing from the result. */
 export async function recordOutcomes(
   db: Database | Transaction,
   outcomes: readonly OutcomeRow[],

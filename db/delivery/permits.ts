@@ -187,7 +187,7 @@ export interface GrantTimes {
   /** How long a circuit breaker waits for the result of a probe. */
   probeSeconds: number
   /**
-   * How long a permit without a rate is valid: enough for the way through the queue. With a rate, a permit is valid no longer
+   * How long a permit without a rate is valid: enough for the way through the queue. A permit with a rate is valid no longer
    * than this.
    */
   validSeconds: number

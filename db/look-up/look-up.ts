@@ -19,10 +19,10 @@ export interface LookedUpKind {
   targets: Target[]
 }
 
-/** What a pasted text was taken as, and what it leads to. */
+/** The kind that a pasted text was taken as, and what it leads to. */
 export interface LookedUp {
   looked: LookedUpKind[]
-  /** What the codes in it mean. */
+  /** The meanings of the codes in it. */
   codes: CodeMeaning[]
   /** Phone numbers in it that lack their country code. */
   localNumbers: string[]
@@ -47,7 +47,7 @@ const groups: PastedKindName[][] = [
   ['possiblePhone'],
   ['possibleMessageId'],
 ]
-/** What the text says by its form. Any text may be one of the others. */
+/** The kinds that the text's form shows. Any text may be one of the others. */
 const isSure: ReadonlySet<PastedKindName> = new Set([
   'requestId',
   'id',

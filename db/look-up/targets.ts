@@ -3,7 +3,7 @@ import type { Database } from '../connection/client.ts'
 import { entryKey, isContact } from '../delivery/contact-rule.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
-/** What a pasted text may lead to. The contact is that of a send or of an entry, so that nothing personal names it. */
+/** The things that a pasted text may lead to. The contact is that of a send or of an entry, so that nothing personal names it. */
 export type TargetKind =
   | 'send'
   | 'channel'
@@ -59,7 +59,7 @@ const byIdStatement = prepared<Target>(
   ),
 )
 
-/** What has one of the ids, whatever it is. */
+/** The things that have one of the ids, whatever they are. */
 export function targetsWithIds(db: Database, ids: readonly string[]): Promise<Target[]> {
   return byIdStatement(db, [ids])
 }

@@ -118,7 +118,7 @@ const oldestStatement = prepared<OldestWaiting>(
     order by first.due limit 3`,
 )
 
-/** What needs a hand. */
+/** The things that need a hand. */
 export async function readAttention(db: Database) {
   const [stopped, providers, endpoints, keys, oldest] = await Promise.all([
     stoppedStatement(db, []),

@@ -249,8 +249,8 @@ const lastFailuresStatement = prepared<LastFailure & { channelId: string }>(
   'last_failures_of_channels',
   'Finds what the providers of channels last answered when a call failed.',
   sqlText`
-    -- Of the last sends that failed after a call; and of those that are tried again, among the last in line. The attempts
-    -- before a replay or a fallback don't count: another channel may have made them.
+    -- Looks at the last sends that failed after a call, and at those that are tried again, among the last in line. The
+    -- attempts before a replay or a fallback don't count: another channel may have made them.
     select c.id as "channelId", last.*
     from unnest($1::uuid[]) c (id) cross join lateral (
       (select f.request_id as "requestId", f.finished_at as at, f.attempt_record as record

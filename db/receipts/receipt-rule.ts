@@ -85,7 +85,7 @@ export const decidingReceipts = sqlText`
     select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
                    then rank end as counted_rank
     from followed),
-  -- What each one changes: it makes the send sent, or raises its delivery state.
+  -- The change by each one: it makes the send sent, or raises its delivery state.
   judged as (
     select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as confirms,
            coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises

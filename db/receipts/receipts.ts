@@ -35,15 +35,22 @@ export interface ReceiptRow {
   channelIds: readonly string[]
   kind: ReceiptKind
   fields: EventFields['receipt']
-  /** What it says of its contact, for which it is suppressed. */
+  /** Its word on its contact, for which that is suppressed. */
   suppresses: SuppressingSign | null
 }
 
 /**
- * The result of a receipt. `applied`: it changed the send's status or delivery. `told`: it is only in the timeline. `early`: it is
+ * The result of a receipt. `applied`: it changed the send's status or delivery. `recorded`: it is only in the timeline. `early`: it is
  * kept until the outcome of the call is recorded. `unexpected`: the send was not attempted. `unknown`: there is no such send.
  */
-export type ReceiptResult = 'applied' | 'told' | 'duplicate' | 'early' | 'unknown' | 'unexpected' | 'over_cap'
+export type ReceiptResult =
+  | 'applied'
+  | 'recorded'
+  | 'duplicate'
+  | 'early'
+  | 'unknown'
+  | 'unexpected'
+  | 'over_cap'
 
 export interface RecordedReceipt {
   /** Its place among the given ones, from 0. */
@@ -86,9 +93,9 @@ const recordStatement = prepared<RecordedReceipt>(
     -- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
     moment as materialized (
       select clock_timestamp() as at from (select count(*) from locked) counted),
-    -- What the decision needs. A channel that had the send before can only report that its contact has got it, and that
-    -- counts only while the send waits for an attempt on another one. Of an erased send, redacted fields are recorded; keys
-    -- are of the given ones, as before.
+    -- The columns for the decision. A channel that had the send before can only report that its contact has got it, and
+    -- that counts only while the send waits for an attempt on another one. Redacted fields of an erased send are recorded;
+    -- keys are of the given ones, as before.
     received as materialized (
       select s.ord, s.kind, known.fields, s.request_id, s.channel_id, s.former_channels,
              s.its_channel_id, s.is_former, moment.at,
@@ -187,7 +194,7 @@ const recordStatement = prepared<RecordedReceipt>(
                 when r.number > ${maxReceipts} then 'over_cap'
                 when r.is_pending then 'early'
                 when r.confirms or r.raises then 'applied'
-                else 'told' end as result,
+                else 'recorded' end as result,
            case when r.is_recorded then
              ${effect} end as effect,
            r.confirms,
@@ -280,7 +287,7 @@ async function recordParts(
 }
 
 export const isNew = (result: ReceiptResult | undefined): boolean =>
-  result === 'applied' || result === 'told' || result === 'early' || result === 'over_cap'
+  result === 'applied' || result === 'recorded' || result === 'early' || result === 'over_cap'
 
 async function recordOnly(
   db: Database | Transaction,

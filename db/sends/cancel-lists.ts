@@ -21,7 +21,7 @@ export interface CanceledPart {
 }
 
 const countedAtOnce = 1000
-/** Of one transaction, so that no worker waits long for a lock. */
+/** Sends of one transaction, so that no worker waits long for a lock. */
 const canceledAtOnce = 200
 
 /** How many sends a list has, up to `most`. */

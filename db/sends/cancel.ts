@@ -16,7 +16,7 @@ export interface CanceledSend {
   endpointsToWake: string[] | null
 }
 
-/** What a cancel found: the sends that it has ended, and the states of those that didn't wait. */
+/** The result of a cancel: the sends that it has ended, and the states of those that didn't wait. */
 export interface CanceledSends {
   ended: CanceledSend[]
   others: { requestId: string; status: SendStatus }[]
@@ -129,7 +129,7 @@ export async function cancelSends(
   return found
 }
 
-/** What a cancel found: whether it was this one that ended the send, and the send's state after it. */
+/** The result of a cancel of one send: whether it was this one that ended the send, and the send's state after it. */
 export type Canceled = ({ isNew: true } & CanceledSend) | { isNew: false; status: SendStatus }
 
 /** Cancels one send, as `cancelSends` does. @returns undefined if there is no such send. */

@@ -45,7 +45,7 @@ const factsStatement = prepared<FactsRow>(
       union all
       select channel_id, null, null, null, null, send_at, null, true
       from scheduled_sends where request_id = $1),
-    -- What it waits for.
+    -- The reason for which it waits.
     wait as (
       select first.*
       from sends s join channels on channels.id = s.channel_id cross join lateral (

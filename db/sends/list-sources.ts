@@ -6,7 +6,7 @@ import { folded, isContact } from '../delivery/contact-rule.ts'
 import { countedCodeOfSend, providerCodeOfSend, reasonOfSend } from './both-tables.ts'
 import { byAccept, byId, type Order, Values } from './list-order.ts'
 
-/** What can be listed: what the API lists, and more for people. Absent filters match all. */
+/** The filters of lists: those of the API, and more for people. Absent filters match all. */
 export interface SendsQuery extends ListQuery {
   /** Words in the reason, in either case. */
   reason?: string | undefined

@@ -28,7 +28,7 @@ const micros = 'extract(epoch from s.accepted_at) * 1000000'
 /** Limit of the sends looked at for a page, in each of the two tables. */
 export const maxLookedAt = 30_000
 /**
- * A page of sends, newest first. Of an account they are ordered by the time of the accept and the id, which never change: so each send
+ * A page of sends, newest first. An account's are ordered by the time of the accept and the id, which never change: so each send
  * that is there from the first page to the last is on exactly one, even if it moves from one table to the other. One statement reads
  * both.
  *

@@ -71,7 +71,7 @@ const sameStatement = prepared<PostedSend>(
 
 /**
  * The sends to the contact of a send, in its account, that have the same content and were accepted within a day before or after it.
- * Of media, the description is compared, not the bytes.
+ * The description of media is compared, not the bytes.
  */
 export async function sameContentNear(
   db: Database,

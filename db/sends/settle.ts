@@ -7,7 +7,7 @@ import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { isCanceledInDoubt } from './doubt-rule.ts'
 import { attemptsToEvents, endOf, eventOf } from './event-sql.ts'
 
-/** What a person found at the provider: it has the message, or it doesn't. */
+/** A person's finding at the provider: it has the message, or it doesn't. */
 export type SettledAs = 'sent' | 'failed'
 
 export interface SettledSend {

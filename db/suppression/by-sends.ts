@@ -12,7 +12,7 @@ import { entryKey, folded } from '../delivery/contact-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { isErased } from '../upkeep/erase.ts'
 
-/** What a provider said of a send, for which its contact is suppressed. */
+/** A provider's word on a send, for which its contact is suppressed. */
 export interface SuppressedBySend {
   /** The id of the entry, if it is new. */
   id: string
@@ -43,7 +43,7 @@ const suppressStatement = prepared<{ id: string }>(
   `Suppresses the contacts of sends after ${anyEvent}, as their channels allow it.`,
   sqlText`
     with
-    -- What was said of each send.
+    -- The provider's word on each send.
     given as materialized (
       select r.*, ${causeOfSigns} as cause
       from json_to_recordset($1) as r

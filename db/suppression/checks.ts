@@ -72,7 +72,7 @@ const findStatement = prepared<SuppressedSend>(
         select * from sends
         where ${isContact('sends.contact_value', 'c.contact_value')} offset 0) s
       where c.contact_value is not null and s.account_id = c.account_id and s.finished_at is null),
-    -- The same of whole accounts.
+    -- Whole accounts likewise.
     of_accounts as (
       select s.request_id, s.status, s.account_id, s.channel_id, s.contact_value
       from (select distinct account_id from chosen where contact_value is null) c

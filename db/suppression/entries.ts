@@ -44,7 +44,7 @@ const areOfSame = (one: string, other: string) => sqlText`
 const isPlain = (entry: string) => `${entry}.contact_value = ${entryKey(entry)}`
 
 /**
- * SQL that is true for an entry `e` that is shown: the one without capitals, or else the first. Of a contact and a channel there may be
+ * SQL that is true for an entry `e` that is shown: the one without capitals, or else the first. A contact and a channel may have
  * others, in other spellings, which the previous release added. That one compares contacts as they are written, so that each has to stay
  * for it. Only entries with capitals are looked up.
  */

@@ -7,7 +7,7 @@ import { isShown, type Suppression, suppressionColumns } from './entries.ts'
 /** Limit of the entries looked at for a page, for filters without an index. */
 const maxLookedAt = 30_000
 
-/** What a page lists of an account. Absent filters match all. */
+/** The filters of a page of an account's entries. Absent ones match all. */
 export interface EntriesAsked {
   cause?: SuppressionCause | undefined
   channelId?: string | undefined

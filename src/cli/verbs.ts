@@ -57,7 +57,7 @@ export const verbs: Record<string, Verb> = {
     load: async () => (await import('./callback.ts')).callbackCommands,
   },
   suppression: {
-    description: 'contacts that get nothing from an account',
+    description: 'suppressed contacts of an account',
     load: async () => (await import('./suppression.ts')).suppressionCommands,
   },
   'admin-user': {

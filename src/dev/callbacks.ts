@@ -64,7 +64,7 @@ await runProcess(async () => {
 
 interface Callback {
   type: string
-  /** Of a test, only the endpoint. */
+  /** Empty for a test, which has the endpoint alone. */
   data: { requestId?: string; sequence?: number; status?: string; delivery?: string | null }
 }
 

@@ -6,16 +6,16 @@ import type { HttpCall } from './shared/http/http-call.ts'
 
 /** A provider: the rules for its channels, and how it is called. */
 export interface Provider<Config = object> extends ProviderRules<Config> {
-  /** What it sends, and by whom: in the docs. */
+  /** Its kinds of messages, and the vendor: for the docs. */
   what: string
   /** The limits by ways of sending, such as SMS and WhatsApp, where they differ from the others; `wayOf` tells a channel's. */
   ways?: Readonly<Record<string, ChannelLimits>>
   wayOf?(config: Config): string
   /** By HTTP; or by the worker's own sender of this name (workers/providers/index.ts). */
   call: HttpCall<Config> | 'smtp' | 'sandbox'
-  /** What the codes of its answers decide. Without it, the status decides. */
+  /** The decisions of its answers' codes. Without it, the status decides. */
   codes?: CodeTable
-  /** What other codes mean, such as those of receipts. */
+  /** The meanings of other codes, such as those of receipts. */
   otherCodes?: MeaningTable
 }
 

@@ -7,7 +7,7 @@ import type { Failure } from '../core/sends/outcome.ts'
 import { type SuppressingSign, scopeOf } from '../core/suppression/suppression.ts'
 import { type ProviderName, providerNames, providers } from './index.ts'
 
-/** What a provider's code means, and what to do about it: sentences. */
+/** The meaning of a provider's code, and what to do about it: sentences. */
 export interface CodeMeaning {
   code: string
   provider: ProviderName
@@ -15,7 +15,7 @@ export interface CodeMeaning {
   advice: string
 }
 
-/** What a code means at each provider that has it. */
+/** The meaning of a code at each provider that has it. */
 export function meaningsOf(code: string): CodeMeaning[] {
   return providerNames.flatMap((provider) => {
     const rules = providers[provider]

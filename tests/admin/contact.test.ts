@@ -146,7 +146,7 @@ describe('a suppression on the page', () => {
     expect(again.text).toMatch(/Nothing was added: .*suppressed on all channels since .*: by hand, added by /)
     expect(again.text).toContain('Reason: asked by letter')
     const page = await contactPage({ requestId })
-    for (const words of ['It gets nothing from this account.', 'asked by letter', 'all channels', 'by hand'])
+    for (const words of ['It is suppressed for this account.', 'asked by letter', 'all channels', 'by hand'])
       expect(page.text).toContain(words)
     const [first, second] = await entriesOf(contact)
     for (const entry of [first, second])
@@ -264,7 +264,7 @@ describe('an erasure', () => {
     const again = await getPage(
       `${withPepper.url}/contact?${new URLSearchParams({ accountId: account.accountId, contact })}`,
     )
-    expect(again.text).toContain('It gets nothing from this account.')
+    expect(again.text).toContain('It is suppressed for this account.')
   })
 
   test('without the pepper is refused, with the name of the setting, and erases nothing', async () => {

@@ -358,7 +358,7 @@ test('by keyboard alone: from the box to a contact, which is suppressed there', 
   await page.getByLabel('Reason').focus()
   await page.keyboard.type('asked by letter')
   await page.keyboard.press('Enter')
-  await page.getByText('It gets nothing from this account.').waitFor()
+  await page.getByText('It is suppressed for this account.').waitFor()
 })
 
 test('times are in the zone of the browser, which is named, and in UTC without script', async () => {

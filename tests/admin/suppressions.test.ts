@@ -75,7 +75,7 @@ describe('the list', () => {
       expectOnlyOurMarkup(page.html)
     }
     expect((await list({ accountId: account.accountId }, showing.url)).text).toContain(phone)
-    expect((await list({})).text).toContain('Who gets nothing from an account')
+    expect((await list({})).text).toContain('Suppressed contacts of an account')
     const { accountId } = account
     const contact = { type: 'phone', value: phone } as const
     await eraseSuppressions(service.runtime.db, { accountId, contact }, testSuppressionKey)

@@ -70,7 +70,7 @@ test('a sent one that is reported as undelivered goes on by the fallback', async
   await endAttempt(service, await beginAttempt(service, requestId, 'b'), { ...sent, providerMessageId: 'B1' })
   // A repeat of the former channel's report, with and without its id, is no report of the present one.
   expect(await report(requestId, first, 'undelivered')).toMatchObject({ result: 'duplicate' })
-  expect(await report(requestId, first, 'undelivered', null)).toMatchObject({ result: 'told' })
+  expect(await report(requestId, first, 'undelivered', null)).toMatchObject({ result: 'recorded' })
   expect(await report(requestId, second, 'undelivered', null)).toMatchObject({ result: 'applied' })
   expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', delivery: 'undelivered' })
 })
@@ -96,9 +96,9 @@ test('delivered by the former channel after the other one has it is told only', 
   const requestId = await sentSend(account)
   await report(requestId, first, 'undelivered')
   const attempt = await beginAttempt(service, requestId, 'b')
-  expect(await report(requestId, first, 'delivered')).toMatchObject({ result: 'told' })
+  expect(await report(requestId, first, 'delivered')).toMatchObject({ result: 'recorded' })
   await endAttempt(service, attempt, { ...sent, providerMessageId: 'B1' })
-  expect(await report(requestId, first, 'read')).toMatchObject({ result: 'told' })
+  expect(await report(requestId, first, 'read')).toMatchObject({ result: 'recorded' })
   expect(await timelineOf(service, requestId)).toMatchObject({
     ...{ status: 'sent', delivery: null, sentThrough: second },
   })

@@ -75,7 +75,7 @@ async function stateOf(requestId: string) {
   return { status, delivery }
 }
 
-const kinds: ReceiptKind[] = [...receiptKinds, 'complained', 'told']
+const kinds: ReceiptKind[] = [...receiptKinds, 'complained', 'noted']
 const isOfDelivery = (kind: ReceiptKind) => (deliveryStates as readonly string[]).includes(kind)
 /** Its event in the timeline, where it leaves the delivery as it is. */
 const otherEvent = (kind: ReceiptKind) => (kind === 'complained' ? kind : 'receipt')
@@ -93,7 +93,7 @@ const table: Record<
       read: ['queued', null, 'unexpected'],
       undelivered: ['queued', null, 'unexpected'],
       complained: ['queued', null, 'unexpected'],
-      told: ['queued', null, 'unexpected'],
+      noted: ['queued', null, 'unexpected'],
     },
   },
   'queued, attempted': {
@@ -103,8 +103,8 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['sent', 'undelivered', 'applied'],
-      complained: ['queued', null, 'told'],
-      told: ['queued', null, 'told'],
+      complained: ['queued', null, 'recorded'],
+      noted: ['queued', null, 'recorded'],
     },
   },
   'queued by replay': {
@@ -114,23 +114,23 @@ const table: Record<
       return requestId
     },
     after: {
-      accepted: ['queued', null, 'told'],
+      accepted: ['queued', null, 'recorded'],
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
-      undelivered: ['queued', null, 'told'],
-      complained: ['queued', null, 'told'],
-      told: ['queued', null, 'told'],
+      undelivered: ['queued', null, 'recorded'],
+      complained: ['queued', null, 'recorded'],
+      noted: ['queued', null, 'recorded'],
     },
   },
   sent: {
     make: () => attempted(sent),
     after: {
-      accepted: ['sent', null, 'told'],
+      accepted: ['sent', null, 'recorded'],
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['sent', 'undelivered', 'applied'],
-      complained: ['sent', null, 'told'],
-      told: ['sent', null, 'told'],
+      complained: ['sent', null, 'recorded'],
+      noted: ['sent', null, 'recorded'],
     },
   },
   uncertain: {
@@ -140,19 +140,19 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['sent', 'undelivered', 'applied'],
-      complained: ['uncertain', null, 'told'],
-      told: ['uncertain', null, 'told'],
+      complained: ['uncertain', null, 'recorded'],
+      noted: ['uncertain', null, 'recorded'],
     },
   },
   failed: {
     make: () => attempted(rejected),
     after: {
-      accepted: ['failed', null, 'told'],
+      accepted: ['failed', null, 'recorded'],
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
-      undelivered: ['failed', null, 'told'],
-      complained: ['failed', null, 'told'],
-      told: ['failed', null, 'told'],
+      undelivered: ['failed', null, 'recorded'],
+      complained: ['failed', null, 'recorded'],
+      noted: ['failed', null, 'recorded'],
     },
   },
   scheduled: {
@@ -163,7 +163,7 @@ const table: Record<
       read: ['queued', null, 'unexpected'],
       undelivered: ['queued', null, 'unexpected'],
       complained: ['queued', null, 'unexpected'],
-      told: ['queued', null, 'unexpected'],
+      noted: ['queued', null, 'unexpected'],
     },
   },
   canceled: {
@@ -173,12 +173,12 @@ const table: Record<
       return requestId
     },
     after: {
-      accepted: ['canceled', null, 'told'],
-      delivered: ['canceled', null, 'told'],
-      read: ['canceled', null, 'told'],
-      undelivered: ['canceled', null, 'told'],
-      complained: ['canceled', null, 'told'],
-      told: ['canceled', null, 'told'],
+      accepted: ['canceled', null, 'recorded'],
+      delivered: ['canceled', null, 'recorded'],
+      read: ['canceled', null, 'recorded'],
+      undelivered: ['canceled', null, 'recorded'],
+      complained: ['canceled', null, 'recorded'],
+      noted: ['canceled', null, 'recorded'],
     },
   },
 }
@@ -210,7 +210,7 @@ const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
       read: 'sent',
       undelivered: 'sent',
       complained: 'sent',
-      told: 'sent',
+      noted: 'sent',
     },
   ],
   [
@@ -221,7 +221,7 @@ const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
       read: 'sent',
       undelivered: 'sent',
       complained: 'uncertain',
-      told: 'uncertain',
+      noted: 'uncertain',
     },
   ],
   [
@@ -232,7 +232,7 @@ const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
       read: 'sent',
       undelivered: 'sent',
       complained: 'queued',
-      told: 'queued',
+      noted: 'queued',
     },
   ],
   [
@@ -243,7 +243,7 @@ const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
       read: 'sent',
       undelivered: 'failed',
       complained: 'failed',
-      told: 'failed',
+      noted: 'failed',
     },
   ],
   [
@@ -254,7 +254,7 @@ const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
       read: 'sent',
       undelivered: 'queued',
       complained: 'queued',
-      told: 'queued',
+      noted: 'queued',
     },
   ],
   // It was never called, so that no receipt can be about it: it still has to be sent.
@@ -266,7 +266,7 @@ const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
       read: 'queued',
       undelivered: 'queued',
       complained: 'queued',
-      told: 'queued',
+      noted: 'queued',
     },
   ],
 ]
@@ -318,7 +318,7 @@ describe('a receipt that comes during the call is kept until its outcome is reco
   test('of an attempt whose worker is lost, one that says nothing of the message leaves it uncertain', async () => {
     const requestId = await accept(service, account, textBody())
     await beginAttempt(service, requestId, 'dies-told')
-    await report(requestId, ['told'])
+    await report(requestId, ['noted'])
     await lapse(service, 'dies-told')
     await sweepOnce(service)
     expect(await stateOf(requestId)).toEqual({ status: 'uncertain', delivery: null })
@@ -460,7 +460,7 @@ describe('the delivery state only rises', () => {
 
 test('that another message was not delivered is told only', async () => {
   const requestId = await attempted(sent)
-  expect(await report(requestId, ['undelivered'], 'wamid.other')).toEqual(['told'])
+  expect(await report(requestId, ['undelivered'], 'wamid.other')).toEqual(['recorded'])
   expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery: null })
   expect(await report(requestId, ['undelivered'])).toEqual(['applied'])
 })
@@ -486,7 +486,7 @@ test('the same receipt is told once: event, status, code and message id make it 
     (await recordReceipts(service.runtime.db, rows)).map(({ result }) => result)
   expect(await record(one, at('2026-11-23T14:00:00.000Z'))).toEqual(['applied', 'duplicate'])
   expect(await record(at('2026-11-23T15:00:00.000Z'))).toEqual(['duplicate'])
-  expect(await record(other)).toEqual(['told'])
+  expect(await record(other)).toEqual(['recorded'])
   expect(namesOf(await timelineOf(service, requestId)).slice(4)).toEqual(['undelivered', 'receipt'])
 })
 
@@ -494,7 +494,7 @@ test('after a replay, the same words without a message id are of the next messag
   const requestId = await attempted(rejected)
   const row = buildReceipt(requestId, account.channelId, 'undelivered', { providerMessageId: null })
   const record = async () => (await recordReceipts(service.runtime.db, [row])).map(({ result }) => result)
-  expect([await record(), await record()]).toEqual([['told'], ['duplicate']])
+  expect([await record(), await record()]).toEqual([['recorded'], ['duplicate']])
   await replaySend(service.runtime.db, requestId)
   await endAttempt(service, await beginAttempt(service, requestId, 'again'), sent)
   expect([await record(), await record()]).toEqual([['applied'], ['duplicate']])

@@ -50,7 +50,7 @@ test('of two receipts at the same moment, the higher one stays', async () => {
   const second = record(service.runtime.db, requestId, 'delivered')
   await isWaiting()
   await other.commit()
-  expect(await second).toMatchObject([{ result: 'told' }])
+  expect(await second).toMatchObject([{ result: 'recorded' }])
   expect(await timelineOf(service, requestId)).toMatchObject({ delivery: 'read' })
 })
 

@@ -20,7 +20,7 @@ const words: Record<ReceiptKind, string> = {
   delivered: 'delivered',
   read: 'read',
   undelivered: 'failed',
-  told: 'auto-replied',
+  noted: 'auto-replied',
   complained: 'complained',
 }
 

@@ -26,7 +26,7 @@ export interface Session {
  * Sends one mail, once. It uses nodemailer's connection instead of its transports: those don't report whether content was sent
  * before a connection was lost, skip the login if the server doesn't offer it, and the pooled one resends by itself.
  *
- * A kept connection saves greeting, TLS and login. What it says before it has asked for the content may be about the
+ * A kept connection saves greeting, TLS and login. Its replies before it has asked for the content may be about the
  * connection, such as the end of its time or of its mails. So the mail is then sent over a new one, which has the last word.
  */
 export async function sendMail(

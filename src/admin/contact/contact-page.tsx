@@ -89,8 +89,8 @@ function opaqueRef({ found, page, conversations }: ContactPageProps): ContactRef
 function suppressionWords(entries: readonly Suppression[]): string {
   if (entries.length === 0) return 'Messages go to it.'
   return entries.some(({ channelId }) => channelId === null)
-    ? 'It gets nothing from this account.'
-    : 'It gets nothing from some channels of this account.'
+    ? 'It is suppressed for this account.'
+    : 'It is suppressed for some channels of this account.'
 }
 
 function Older({ contactRef, after }: { contactRef: ContactRef; after: string }) {

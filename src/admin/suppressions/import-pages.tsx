@@ -35,7 +35,7 @@ export function PreviewPage(props: PreviewProps) {
               Add {entriesWords(props.added)} to the list of {account.name}?
             </h1>
             <NotAdded {...props} />
-            <p>Their waiting sends fail, and they get nothing any more.</p>
+            <p>They are suppressed from now on, and their waiting sends fail.</p>
             {props.added > 0 && (
               <form method="post" action="/suppressions/import" enctype="multipart/form-data">
                 <input type="hidden" name="accountId" value={account.id} />

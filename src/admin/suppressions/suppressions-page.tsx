@@ -22,7 +22,7 @@ export function SuppressionsPage({ account, asked, page, contacts }: Suppression
   for (const [name, value] of Object.entries({ ...asked, before: next })) if (value) link.set(name, value)
   return (
     <Layout title="Suppressions" at="/suppressions" isWide>
-      <h1>Who gets nothing from {account.name}</h1>
+      <h1>Suppressed contacts of {account.name}</h1>
       <Filters account={account} asked={asked} />
       <section aria-labelledby="entries">
         <h2 id="entries">Newest first</h2>
@@ -121,7 +121,7 @@ function Filters({ account, asked }: Pick<SuppressionsPageProps, 'account' | 'as
 export function AskPage() {
   return (
     <Layout title="Suppressions" at="/suppressions">
-      <h1>Who gets nothing from an account</h1>
+      <h1>Suppressed contacts of an account</h1>
       <form method="get" action="/suppressions">
         <TextField name="accountId" label="Account" hint="Its id or its name" required />
         <button type="submit">Show</button>

@@ -20,7 +20,7 @@ import type { AccountSteps } from './steps.ts'
 
 type ChannelNeeds = Needs<'db' | 'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>
 
-/** What an account can send by: its channels with their templates, and its flows (docs/reference/api.md#channels). */
+/** The means of an account to send: its channels with their templates, and its flows (docs/reference/api.md#channels). */
 export function serveChannels(runtime: ChannelNeeds, { serve, withConnection, limiter }: AccountSteps) {
   const { db } = runtime
   const shown = createShowChannel(runtime)

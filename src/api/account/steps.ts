@@ -7,13 +7,13 @@ import type { SendSteps } from '../send/steps.ts'
 import type { Serve } from '../serve.ts'
 import type { ConnectionShare } from './connection-share.ts'
 
-/** What the routes share by which an account reads and changes what it has. */
+/** The shared parts of the routes by which an account reads and changes what it has. */
 export interface AccountSteps {
   serve: Serve
   withConnection: ConnectionShare
   /** The sends' own: each request of the routes of channels, endpoints and suppressions counts as a send. */
   limiter: SendSteps['limiter']
-  /** What the audit records of a change by a route. */
+  /** The audit's row of a change by a route. */
   rowOf: RowOf
 }
 

@@ -10,7 +10,7 @@ const plainUrl = /^https?:\/\/[\w.:[\]/~-]+$/i
 
 /**
  * The address by which the client reached the service, for links and examples. It is `PUBLIC_BASE_URL` for a request to its
- * host, since a proxy may have ended TLS and removed a path. What a client says of its own address is shown to that client only.
+ * host, since a proxy may have ended TLS and removed a path. A client's words about its own address are shown to that client only.
  */
 export function baseUrlOf(c: Context<ApiEnv>, publicBaseUrl: string | undefined): string {
   const given = c.req.header('Host') ?? ''

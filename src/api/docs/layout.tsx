@@ -22,7 +22,7 @@ interface LayoutProps {
   /** The guide that is shown. */
   at?: string
   guides: readonly Guide[]
-  /** What the reference has. */
+  /** The sections of the reference. */
   entries: readonly { tag: string; operations: readonly Entry[] }[]
   query?: string
   children?: Child

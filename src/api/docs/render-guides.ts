@@ -94,7 +94,7 @@ function sectionsOf(tokens: Token[]): Section[] {
   return sections
 }
 
-/** What a reader sees of Markdown, on one line. */
+/** The text that a reader sees of Markdown, on one line. */
 const plain = (markdown: string) =>
   markdown
     .replaceAll(/```\w*|^\|[-|]+$/gm, '')

@@ -106,7 +106,7 @@ function boundsOf(schema: JsonSchema): string {
   ].join(', ')
 }
 
-/** What may be wider than a phone's screen. It can be scrolled by keyboard. */
+/** Content that may be wider than a phone's screen. It can be scrolled by keyboard. */
 export function Scroll({ label, children }: { label: string; children: unknown }) {
   return (
     <section class="scroll" tabindex={0} aria-label={label}>

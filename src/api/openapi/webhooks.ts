@@ -7,7 +7,7 @@ import { exampleIds } from '../routes/examples.ts'
 import { count, named, text, timeText, uuid } from '../routes/schemas.ts'
 import { inputSchema } from './json-schema.ts'
 
-/** What endpoints get (docs/reference/callbacks.md), as webhooks of OpenAPI 3.1, by their types. */
+/** The callbacks that endpoints get (docs/reference/callbacks.md), as webhooks of OpenAPI 3.1, by their types. */
 export function webhooks() {
   return Object.fromEntries([
     ...sendChangeTypes.map((type) => [type, { post: operation(type, meanings[type], sendChange) }]),

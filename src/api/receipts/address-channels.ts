@@ -53,7 +53,7 @@ export function createAddressChannels({ db }: Needs<'db'>, openChannel: ChannelO
     )
   }
 
-  /** Of the ids that a receipt may be about, the first one of a send of the channel; else the first. */
+  /** The first id that a receipt may be about and that is a send's of the channel; else the first. */
   const ofChannel = async (channelId: string, receipt: Receipt): Promise<Receipt> => {
     const { otherRequestIds = [], ...rest } = receipt
     if (otherRequestIds.length === 0) return rest

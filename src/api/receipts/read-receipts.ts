@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts'
 import type { OpenChannel } from './find-channel.ts'
 
 /**
- * Reads the receipts of a proven request. What means nothing here is counted by the next step, and answered with 200: otherwise the
+ * Reads the receipts of a proven request. Receipts that mean nothing here are counted by the next step, and answered with 200: otherwise the
  * provider would repeat it for days.
  *
  * @throws ApiError 400 if the request as a whole can't be read.

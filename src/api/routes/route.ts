@@ -33,7 +33,7 @@ export interface Route {
   query?: { parameters: Record<string, QueryParameter>; readQuery?: QueryReader }
   body?: Body
   answer: Answer
-  /** Refusals of its own, by the names of their examples. Those that follow from the rest are in openapi/refusals.ts. */
+  /** Refusals of its own, by the names of their examples. Refusals that follow from the rest are in openapi/refusals.ts. */
   refusals?: Refusals
   /** Its place in the answer of `GET /`. */
   index?: { name: string; what: string }

@@ -16,12 +16,14 @@ const contact = z
     type: z.enum(contactTypes).describe('The kind of `value`.'),
     value: text('The contact, normalised; `erased` once it was erased. The suppression stays in force.'),
   })
-  .describe('Who gets nothing.')
+  .describe('The suppressed contact.')
 
 const entry = {
   suppressionId: uuid('The id of the entry.'),
   contact,
-  channelId: text('The channel by which the contact gets nothing; null: by none of the account.').nullable(),
+  channelId: text(
+    'The channel for which the contact is suppressed; null: all channels of the account.',
+  ).nullable(),
   cause: z
     .enum(suppressionCauses)
     .describe(
@@ -35,7 +37,7 @@ const suppression = named(
   'Suppression',
   z
     .object({ ...entry, requestId: uuid('The send that caused it.').nullable() })
-    .describe('A contact that gets nothing.'),
+    .describe('A suppressed contact.'),
 )
 const { requestId, channelId } = exampleIds
 const suppressionId = '01a1fde2-5b1e-7a64-9d0c-3f1f0f6a2b18'
@@ -56,7 +58,7 @@ export const suppressionRoutes = {
     ...shared,
     method: 'get',
     path: '/v1/suppressions',
-    summary: 'List the contacts that get nothing, oldest first',
+    summary: 'List the suppressed contacts, oldest first',
     description: `Those that you or an operator added, and those that were added after ${anyEvent}. ${countsAsSend}`,
     query: accountLists.suppressions,
     answer: {
@@ -64,7 +66,7 @@ export const suppressionRoutes = {
       schema: named('SuppressionList', listOf('suppressions', suppression)),
       example: { requestId, suppressions: [{ ...exampleEntry, requestId: null }], next: null },
     },
-    index: { name: 'suppressions', what: 'The route that lists contacts that get nothing.' },
+    index: { name: 'suppressions', what: 'The route that lists suppressed contacts.' },
   },
   addSuppression: {
     ...shared,
@@ -90,7 +92,7 @@ export const suppressionRoutes = {
     },
     answer: {
       status: 201,
-      what: 'The contact gets nothing.',
+      what: 'The contact is suppressed.',
       schema: named('AddedSuppression', z.object({ ...ofRequest, ...entry }).describe('The entry.')),
       example: { requestId, ...exampleEntry },
     },

@@ -22,8 +22,8 @@ export const tags = {
     guide: ['callbacks', 'Callbacks, and how to verify them'],
   },
   Suppressions: {
-    description: 'Contacts that get nothing from an account.',
-    guide: ['suppressions', 'Who gets nothing, and why'],
+    description: 'Suppressed contacts of an account.',
+    guide: ['suppressions', 'Suppressed contacts'],
   },
   Callbacks: {
     description: 'Calls to the endpoints of an account.',

@@ -17,7 +17,7 @@ export const beyondWholeLimit = (limit: RateLimit) =>
 
 type Limited = Pick<RequestState, 'caller' | 'deadline' | 'headers'>
 
-/** What a limit of an account needs. */
+/** The parts that a limit of an account needs. */
 export type Limiting = Needs<'shards' | 'metrics', 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>
 
 /** The rate limit of an account that has none of its own. */

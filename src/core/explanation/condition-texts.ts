@@ -103,7 +103,7 @@ export const conditionTexts: {
   },
   suppressed: {
     summary: ({ cause }, { attempts }) =>
-      `Not delivered. Its contact gets nothing from this account: ${causes[cause].because}. ${attempts}`,
+      `Not delivered. Its contact is suppressed: ${causes[cause].because}. ${attempts}`,
     customer: asOf('was not delivered, because the contact gets no messages'),
     advice: 'Remove the contact from the list of suppressions only if the contact wants messages again.',
   },

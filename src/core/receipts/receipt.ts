@@ -9,8 +9,8 @@ export type DeliveryState = (typeof deliveryStates)[number]
 
 /** The news of a receipt about a message: the provider has it, the contact got it, read it, or won't get it. */
 export const receiptKinds = ['accepted', ...deliveryStates] as const
-/** The others leave the state as it is: the contact `complained`, or a text of the provider is only `told`. */
-export type ReceiptKind = (typeof receiptKinds)[number] | 'complained' | 'told'
+/** The others leave the state as it is: the contact `complained`, or a text of the provider is only `noted`. */
+export type ReceiptKind = (typeof receiptKinds)[number] | 'complained' | 'noted'
 
 /** The delivery states of a kind of contact, the lowest first: a state changes only to a higher one. */
 const orderOf = (type: ContactType): DeliveryState[] =>

@@ -19,7 +19,7 @@ const verb = (count: number, one: string, more: string) => (count === 1 ? one : 
 /** The words about each reason, after its number. */
 const words = {
   gone: () => 'canceled, or without the media, which is no longer kept',
-  suppressed: () => 'to suppressed contacts, who get nothing',
+  suppressed: () => 'to suppressed contacts',
   refused: () => 'refused for good: the provider would refuse them again',
   expired: () => 'expired, or would have expired by now',
   waiting: (count) => `${verb(count, 'waits', 'wait')} for a call anyway`,
@@ -39,7 +39,7 @@ const words = {
 
 export type LeftOutAs = keyof typeof words
 
-/** Each reason with its number, for people, such as `2 to suppressed contacts, who get nothing`. */
+/** Each reason with its number, for people, such as `2 to suppressed contacts`. */
 export const leftOutReasons = (counts: Partial<Counts<LeftOutAs>>): string[] =>
   (Object.keys(words) as LeftOutAs[]).flatMap((why) => {
     const count = counts[why] ?? 0

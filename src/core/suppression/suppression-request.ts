@@ -17,7 +17,7 @@ const contact = z
     context.addIssue({ code: 'custom', path: ['value'], message })
     return z.NEVER
   })
-  .describe('Who is to get nothing.')
+  .describe('The contact to suppress.')
 
 /** The body of `POST /v1/suppressions`. Without a type, the contact is recognised by its value. */
 export const suppressionSchema = z
@@ -26,4 +26,4 @@ export const suppressionSchema = z
     channelId: optional(string.describe('For this channel alone. Without it, for all of the account.')),
     reason: optional(suppressionReason.describe('Why, for those who read the list.')),
   })
-  .describe('A contact that is to get nothing.')
+  .describe('A contact to suppress.')

@@ -26,7 +26,7 @@ export interface Wanted {
   versionStatus?: number
   /** Pattern for the output of `--version`, if another program may have the same name. */
   versionOutput?: RegExp
-  /** What to do if no program is found. */
+  /** Advice for a machine on which no program is found. */
   advice: string
   /** The user that runs the program. Default: the current user. */
   user?: User

@@ -35,7 +35,7 @@ export interface Server {
   workingFolder: string
   pidFile: string
   stopSignal: NodeJS.Signals
-  /** What to do if it doesn't start. */
+  /** Advice for a server that doesn't start. */
   advice: string
   prepare(): Promise<void>
   command(port: number): { file: string; args: string[]; env?: Record<string, string> }

@@ -47,7 +47,7 @@ export const resendCodes: CodeTable = {
   },
   missing_required_field: { outcome: 'rejected', fault: 'message', meaning: 'a field is missing' },
   invalid_attachment: { outcome: 'rejected', fault: 'message', meaning: 'it does not accept the attachment' },
-  // What an earlier attempt sent has got through.
+  // The mail of an earlier attempt has got through.
   invalid_idempotent_request: {
     outcome: 'uncertain',
     fault: 'message',

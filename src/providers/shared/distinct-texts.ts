@@ -9,7 +9,7 @@ export function distinctTexts(texts: readonly string[]): string[] {
   return kept
 }
 
-/** A reason, such as `Twilio: the account is suspended: Contact support`. What the texts say twice is said once. */
+/** A reason, such as `Twilio: the account is suspended: Contact support`. Words that the texts share stand once. */
 export const reasonOf = (lead: string, texts: readonly string[]): string =>
   [lead, ...distinctTexts(texts)].filter((text) => text !== '').join(': ')
 

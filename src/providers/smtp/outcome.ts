@@ -62,7 +62,7 @@ function refusalOf(step: Step, reply: string, config: SmtpConfig): Outcome {
   }
 }
 
-/** What the words of a refusal say of the contact. The words themselves are left out, because they may repeat it. */
+/** The meaning of a refusal's words for the contact. The words themselves are left out, because they may repeat it. */
 const meaningAt = (step: Step, code: string | undefined, reply: string) =>
   step === 'recipient' || step === 'content'
     ? meaningInWords({ code, reply: codeOf(reply), words: wordsOf(reply) })

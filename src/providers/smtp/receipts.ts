@@ -16,7 +16,7 @@ const kinds: Record<string, ReceiptKind> = {
   expired: 'undelivered',
   delayed: 'accepted',
   relayed: 'accepted',
-  'auto-replied': 'told',
+  'auto-replied': 'noted',
   // https://www.rfc-editor.org/rfc/rfc5965#section-7.3
   abuse: 'complained',
   fraud: 'complained',

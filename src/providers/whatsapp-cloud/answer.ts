@@ -13,7 +13,7 @@ function readAccepted(body: string): AnswerParts {
   return { messageId: idOf(messages), heldBackAs: heldBackBy(messages) }
 }
 
-/** Of an upload: `{"id":"1037543291543636"}`. */
+/** Reads the answer to an upload: `{"id":"1037543291543636"}`. */
 export const mediaIdIn = ({ body }: HttpAnswer): string | undefined => textIn(jsonFieldsOf(body).id)
 
 const numberUnknown = '33'

@@ -200,7 +200,7 @@ describe('the summary of a send that', () => {
       'suppressed before any attempt',
       { send: { status: 'failed', finishedAt: at(60), failure: causes.complaint.storedReason } },
       'bad',
-      'Not delivered. Its contact gets nothing from this account: it complained about an earlier message. No attempt was made.',
+      'Not delivered. Its contact is suppressed: it complained about an earlier message. No attempt was made.',
     ],
     [
       'expired before any attempt',

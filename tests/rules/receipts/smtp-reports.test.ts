@@ -178,7 +178,7 @@ test.each([
     expect(receipts).toEqual([
       {
         requestId: aRequestId,
-        kind: 'told',
+        kind: 'noted',
         providerStatus: 'auto-replied',
         providerAt: expect.stringMatching(/^2026-11-23T/),
         providerCode: null,

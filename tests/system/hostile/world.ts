@@ -70,7 +70,7 @@ export const receivingConfigs = {
 }
 export type ReceivingProvider = keyof typeof receivingConfigs
 
-/** Of a provider without one of its own here: its emulator's, which isn't called. */
+/** A config for a provider without one here: its emulator's, which isn't called. */
 async function configOf(provider: ProviderName): Promise<object> {
   if (Object.hasOwn(receivingConfigs, provider)) return receivingConfigs[provider as ReceivingProvider]
   const emulator = await (await emulationOf(provider)).start?.()

@@ -15,7 +15,7 @@ export interface Example {
   received?(requestId: string): string | undefined
 }
 
-/** What a provider brings for development and tests, besides its code. */
+/** A provider's parts for development and tests. */
 export interface Emulation<Started extends Emulator<unknown, never> = Emulator<unknown, never>> {
   /** Starts a fake server of the provider. Absent if the provider calls none. */
   start?(): Promise<Started>

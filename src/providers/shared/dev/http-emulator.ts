@@ -32,11 +32,11 @@ export interface ReportSender {
 
 const noReports: ReportSender = { url: undefined, later() {} }
 
-/** What a provider's emulator says of itself. */
+/** The parts of a provider's emulator. */
 export interface HttpEmulation<Call> {
   /** Config of a channel that reaches it, with valid credentials. */
   config(baseUrl: string): Record<string, unknown>
-  /** What is recorded of a call. */
+  /** The recorded fields of a call. */
   read(call: ReceivedCall): Call | Promise<Call>
   /** The usual answer, after a check of all that the provider checks. */
   answer(call: Call, reports: ReportSender): EmulatedResponse | Promise<EmulatedResponse>

@@ -1,5 +1,5 @@
 /**
- * A request body. What it is made of is in memory before the call begins, and its length is declared, so that the server notices
+ * A request body. Its parts are in memory before the call begins, and its length is declared, so that the server notices
  * if it breaks off. Several buffers are written one after the other, as one body.
  */
 export type HttpBody = string | Buffer | readonly Buffer[] | EncodedBody

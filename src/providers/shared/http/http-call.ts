@@ -22,7 +22,7 @@ export interface HttpAnswer {
   at: number
 }
 
-/** What a request may need besides the delivery. */
+/** Values that a request may need beside the delivery. */
 export interface CallContext {
   /** PostgreSQL's time, because this machine's may be wrong. */
   nowMs(): number
@@ -40,11 +40,11 @@ export interface AnswerParts {
   messageId?: string | undefined
   /** The provider's remark on a message that it accepted, but holds back. Stored as `providerCode`. */
   heldBackAs?: string | undefined
-  /** Of a refusal. */
+  /** Code of a refusal. */
   code?: string | undefined
-  /** Of a refusal, if it isn't the code that decides. */
+  /** Code that decides the outcome of a refusal, if it isn't `code`. */
   decidingCode?: string | undefined
-  /** Of a refusal whose code isn't known, if the answer itself decides. Default: the status decides. */
+  /** Outcome of a refusal whose code isn't known, if the answer itself decides. Default: the status decides. */
   failure?: Failure | undefined
   /** The provider's words for the code. In a reason they stand in place of ours. */
   title?: string | undefined

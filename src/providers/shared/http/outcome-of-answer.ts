@@ -6,7 +6,7 @@ import type { AnswerParts, HttpAnswer, HttpCall } from './http-call.ts'
 import { retryWaitMs } from './retry-wait.ts'
 import { failureOfStatus, failureWithoutCode, isSuccess } from './status-failures.ts'
 
-/** What reading an answer needs of its provider. */
+/** The rules of a provider by which its answers are read. */
 export interface AnswerRules<Config> {
   call: HttpCall<Config>
   /** Absent if the provider has none: then the status decides, even of an answer that was cut off. */
@@ -61,7 +61,7 @@ function failureByStatus(
     : failureOfStatus(answer, call.statuses)
 }
 
-/** The provider's words, without secrets. What may repeat content or contact is left out, unless it is about the channel. */
+/** The provider's words, without secrets. Words that may repeat content or contact are left out, unless it is about the channel. */
 function wordsOf(
   { title = '', details = '' }: AnswerParts,
   isOfChannel: boolean,

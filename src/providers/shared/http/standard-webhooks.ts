@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { EncodedBody } from './http-body.ts'
 
-/** What a receiver verifies. */
+/** The fields that a receiver verifies. */
 export interface Signed {
   /** Equal for each repeat, so that the receiver can drop it. */
   id: string

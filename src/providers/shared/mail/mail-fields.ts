@@ -22,7 +22,7 @@ export const mailSubject = optional(singleLine(1, maxFieldLength)).transform(
   (value) => value ?? defaultSubject,
 )
 
-/** The subject of one mail. What the send doesn't have is left out. A word that is too long for a line couldn't be folded. */
+/** The subject of one mail. Fields that the send lacks are left out. A word that is too long for a line couldn't be folded. */
 export function filledSubject(
   subject: string,
   { contactName, reference }: { contactName: string | undefined; reference: string | null },

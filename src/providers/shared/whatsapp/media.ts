@@ -16,7 +16,7 @@ const documents = [
   'application/vnd.openxmlformats-officedocument.presentationml.presentation',
 ]
 
-/** That page doesn't say which megabyte it means. With the larger one, nothing is refused that WhatsApp may accept. */
+/** That page doesn't say which megabyte it means. The larger one refuses nothing that WhatsApp may accept. */
 const megabyte = 1024 * 1024
 
 /** WhatsApp's own limits. */

@@ -23,7 +23,7 @@ export interface SmtpCall {
   isSecure: boolean
   from: string | undefined
   to: string[]
-  /** What the client asked for by the extension DSN (RFC 3461). */
+  /** The client's parameters of the extension DSN (RFC 3461). */
   envelopeId: string | null
   notify: string[]
   /** The content, raw and parsed; undefined unless all of it was received. */
@@ -32,7 +32,7 @@ export interface SmtpCall {
   isTaken: boolean
 }
 
-/** What is known of each session: its current mail, and the answer that is set for it. */
+/** The state of each session: its current mail, and the answer that is set for it. */
 export function openSessions(calls: SmtpCall[]) {
   const answers: SmtpAnswer[] = []
   const sessions = new Map<string, { call: SmtpCall; answer: SmtpAnswer | undefined }>()

@@ -9,7 +9,7 @@ import { isVagueCode, type MailRefusal, saysNoSuchContact, wordsToRead } from '.
  */
 const hardCodes = ['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.1.351', '5.2.1']
 
-/** What servers say with such a code or such words, too, although the address exists. */
+/** Words that servers add to such a code or such words although the address exists. */
 const saysOtherwise =
   /\bfull\b|quota|\bspam|\bblock(?:ed(?! due to inactivity)|ing|list)|black ?list|\bpolic(?:y|ies)\b|reputation|gr[ae]y-?list|\breceiving\b|\btoo (?:many|much)\b|\brate\b|try again|temporar|unsolicited|\bbanned\b|\bcontent\b|\b(?:SPF|DKIM|DMARC)\b/i
 

@@ -67,7 +67,7 @@ export function meaningOfReply({ providerStatus, providerCode }: ProviderAnswer)
   )
 }
 
-/** What an enhanced code alone decides. Without a code of the account's, 4.x.x is tried again, and 5.1.x and 5.2.x are the contact's. */
+/** The decision of an enhanced code alone. Without a code of the account's, 4.x.x is tried again, and 5.1.x and 5.2.x are the contact's. */
 export function failureOfCode(enhanced: string): Failure | undefined {
   const known = meaningOfCode(enhanced)
   if (known) return known
@@ -92,6 +92,6 @@ export function meaningOfBounce({
   return loginReplies.includes(reply) ? refusedByPolicy : meaningOfReply({ providerStatus: reply })
 }
 
-/** What mails lack that are refused by these: a signature, or a name or a permission of the server. */
+/** Refusals of mails that lack something: a signature, or a name or a permission of the server. */
 const bounceOfPolicy = ['7.1', '7.20', '7.23', '7.25', '7.26']
 const loginReplies = [454, 530, 534, 535, 538]

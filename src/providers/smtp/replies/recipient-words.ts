@@ -76,7 +76,7 @@ export interface MailRefusal {
   words: string
 }
 
-/** What a server's words say of the contact, where the code alone doesn't settle it. */
+/** The meaning of a server's words for the contact, where the code alone doesn't settle it. */
 export function meaningInWords({ code, reply, words }: MailRefusal): string | undefined {
   if (!isVagueCode(code) && !codesOfSeveral.test(code ?? '')) return undefined
   const isForNow = reply === null ? code?.startsWith('4') : reply < 500

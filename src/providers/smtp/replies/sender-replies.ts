@@ -120,7 +120,7 @@ const isOfMail = /\bsizes?\b|\btoo (?:large|big|long)\b|\b(?:attachments?|header
 const address = /[^\s<>]{1,64}@[^\s<>]{1,255}/g
 
 /**
- * What a reply says about the account that sends; undefined if it is about the mail, its recipient or the server.
+ * The meaning of a reply for the account that sends; undefined if it is about the mail, its recipient or the server.
  *
  * @param words the reply's text, without its codes.
  */
@@ -154,6 +154,6 @@ function replyFor(enhanced = '', words: string): SenderReply | undefined {
   return undefined
 }
 
-/** What an enhanced code alone says about the account that sends. */
+/** The meaning of an enhanced code alone for the account that sends. */
 export const meaningOfCode = (enhanced: string): SenderReply | undefined =>
   Object.hasOwn(codes, enhanced) ? codes[enhanced] : undefined

@@ -82,7 +82,7 @@ function recipientOf(fields: Fields, aboutMail: Fields, mail: Email): RecipientR
 const codesIn = (text: string): string[] => text.match(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\d|\.\d)/g) ?? []
 
 /**
- * A UUID of version 7, as ours are. Those of others stand in addresses and envelope ids, too. Any letter may stand beside it, as in
+ * A UUID of version 7, as ours are. UUIDs of others stand in addresses and envelope ids, too. Any letter may stand beside it, as in
  * the return path `bounce{requestId}@example.org`.
  */
 const ownId = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/gi

@@ -1,4 +1,4 @@
-/** What a mail server reports about a mail that it took before. */
+/** A mail server's report about a mail that it took before. */
 export interface MailReport {
   /** The sends that it may be about, the most reliable id first. */
   requestIds: string[]
@@ -14,7 +14,7 @@ export interface RecipientReport {
   code: string | null
   /** The reply code of a mail server that refused the mail. */
   reply: number | null
-  /** What the mail server said. It may repeat the address, so it isn't kept. */
+  /** The mail server's words. They may repeat the address, so it isn't kept. */
   words: string
   /** In ISO 8601. */
   at: string | null

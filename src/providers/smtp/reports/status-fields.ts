@@ -1,4 +1,4 @@
-/** Fields by their names in lower case. Of a repeated one, the first counts. */
+/** Fields by their names in lower case. The first of a repeated field counts. */
 export type Fields = Map<string, string>
 
 /** Any of them begins the fields of a recipient, so that a report needs neither blank lines nor fields about the mail. */

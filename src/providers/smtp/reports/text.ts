@@ -4,7 +4,7 @@ import type { RecipientReport } from './model.ts'
 /** More of a text isn't read: a report says at its beginning what it is about. */
 const longestText = 20_000
 
-/** What a server said about a recipient is hardly longer. */
+/** Words of a server about a recipient are hardly longer. */
 const longestWords = 500
 
 /** Signs that a mail server goes on trying. In doubt a report means nothing. */
@@ -27,7 +27,7 @@ const passingReply = /(?:^|[\s:('"])4[0-5]\d[ -]#?4\.\d{1,3}\.\d{1,3}\b/m
 const codeAlone = /(?<![\d.])#?([45]\.\d{1,3}\.\d{1,3})(?![\d]|\.\d)/
 
 /**
- * What a report without a `message/delivery-status` says by its headers and text (docs/reference/receipts.md#reports-of-mail-servers);
+ * Reads a report without a `message/delivery-status` by its headers and text (docs/reference/receipts.md#reports-of-mail-servers);
  * undefined if it is none, or may be about a delay.
  */
 export function readReportText(mail: Email): Omit<RecipientReport, 'at'> | undefined {

@@ -16,7 +16,7 @@ export function twilioError(status: number, code: number, message: string): Twil
   return { status, body: { code, message, more_info, status } }
 }
 
-// What a message is created from: https://www.twilio.com/docs/messaging/api/message-resource#create-a-message-resource
+// Parameters of a message: https://www.twilio.com/docs/messaging/api/message-resource#create-a-message-resource
 const fields =
   'To StatusCallback ApplicationSid MaxPrice ProvideFeedback Attempt ValidityPeriod ForceDelivery ContentRetention ' +
   'AddressRetention SmartEncoded PersistentAction TrafficType ShortenUrls ScheduleType SendAt SendAsMms ' +
