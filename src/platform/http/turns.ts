@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** For how long a process reads pipelined requests ahead in a turn before other connections wait for the next one. */
@@ -53,22 +52,6 @@ export function noteReadAhead(socket: Socket): void {
   if (isReadEnough || performance.now() < readsUntil) return
   isReadEnough = true
   for (const other of connections.get(socket)?.beside ?? []) hold(other)
-}
-
-/**
- * Reads the rest of a request that is answered already, some of it each turn: Node.js reads up to 2 MiB of a connection at once,
- * and a hundred of them for half a second.
- */
-export function readRestInTurns(request: IncomingMessage): void {
-  const { socket } = request
-  const pause = () => {
-    if (request.complete || socket.destroyed) return
-    socket.pause()
-    held.add(socket)
-    socket.once('resume', () => setImmediate(pause))
-    if (!isTurnPlanned) planTurn()
-  }
-  pause()
 }
 
 function hold(socket: Socket): void {
