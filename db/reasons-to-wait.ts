@@ -26,8 +26,8 @@ export interface ReasonToWait {
   endsByPermit?: true
   /** Whether the time counts as a wait for the provider, after which a channel that keeps failing fails the send. */
   isBreakersWait: boolean
-  /** Its label in the metric of the oldest waiting send; without one, the send counts as free. */
-  waitsAs?: 'limited' | 'stopped' | (string & {})
+  /** Its label in the metric of the oldest waiting send; without one, the send counts as free. A channel's label comes before a send's. */
+  waitsAs?: string
   /** The texts for support and for the customer. */
   texts: WaitTexts
 }

@@ -190,10 +190,10 @@ of_channel as materialized (
 labelled as (
   select due, later, sending, due_since,
          coalesce(
-           waits_as,
            case when channels.held_at is not null then 'stopped'
                 when channels.breaker_open_until is not null then 'stopped'
                 when num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0 then 'limited' end,
+           waits_as,
            'free') as waits_as
   from of_channel join channels on channels.id = of_channel.channel_id)
 select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
@@ -3472,8 +3472,8 @@ union all
 -- An outcome that was recorded before, or the refusal of an attempt that another one has followed.
 select status, is_recorded, null from found
 where is_recorded
-   or not is_settled and status = 'failed' and channel_id = $2
-      and $6 = 'failed' and not exists (select from same_event);
+   or not is_settled and (status = 'failed' or status = 'sent' and delivery = 'undelivered')
+      and channel_id = $2 and $6 = 'failed' and not exists (select from same_event);
 
 -- record_outcomes: Records the outcomes of attempts, and finds the next send of each lane.
 with

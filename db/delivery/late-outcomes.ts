@@ -102,11 +102,11 @@ const lateStatement = prepared<SettledLate>(
     -- An outcome that was recorded before, or the refusal of an attempt that another one has followed.
     select status, is_recorded, null from found
     where is_recorded
-       or not is_settled and status = 'failed' and channel_id = ${given.channelId}
-          and ${given.status} = 'failed' and not exists (select from same_event)`,
+       or not is_settled and (status = 'failed' or status = 'sent' and delivery = 'undelivered')
+          and channel_id = ${given.channelId} and ${given.status} = 'failed' and not exists (select from same_event)`,
 )
 
-/** The state of a send that a late outcome has ended, or that had failed before an earlier attempt of it was refused late. */
+/** The state of a send that a late outcome has ended, or that was over, and not delivered, before an earlier attempt of it was refused late. */
 export interface SettledLate {
   status: 'sent' | 'failed'
   /** Whether this outcome ended it. */
@@ -116,8 +116,8 @@ export interface SettledLate {
 }
 
 /**
- * @returns the state that the outcome gave the send, also if an earlier try gave it; that of a failed one, if a refusal may have cleared
- *   its last doubt; undefined if nothing follows.
+ * @returns the state that the outcome gave the send, also if an earlier try gave it; that of one that is over, if a refusal may have
+ *   cleared its last doubt; undefined if nothing follows.
  */
 export async function recordLateOutcome(
   db: Database | Transaction,

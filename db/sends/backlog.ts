@@ -22,7 +22,7 @@ export interface Backlog {
  * For how many seconds the oldest due send has been due that waits for no earlier one of its lane; 0 if there is none. Separately
  * by the label of its reason to wait, or `free` (db/reasons-to-wait.ts); and for `scheduled` sends that have not joined the others.
  */
-type OldestWaiting = Record<string, number>
+type OldestWaiting = Record<'free' | 'scheduled', number> & Record<string, number>
 
 interface ChannelStates {
   provider: ProviderName
@@ -83,8 +83,8 @@ const sendsStatement = prepared<Omit<Backlog['unfinished'], 'scheduled'> & { old
     labelled as (
       select due, later, sending, due_since,
              coalesce(
-               waits_as,
                ${channelWaitsAs},
+               waits_as,
                'free') as waits_as
       from of_channel join channels on channels.id = of_channel.channel_id)
     select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
@@ -169,7 +169,7 @@ export async function readBacklog(db: Database): Promise<Backlog> {
   const { due = 0, later = 0, sending = 0, oldestWaiting } = sends ?? {}
   return {
     unfinished: { due, later, sending, scheduled: scheduled?.sends ?? 0 },
-    oldestWaiting: { ...oldestWaiting, scheduled: scheduled?.overdueSeconds ?? 0 },
+    oldestWaiting: { free: 0, ...oldestWaiting, scheduled: scheduled?.overdueSeconds ?? 0 },
     channels,
     callbacks: {
       ...(callbacks ?? { due: 0, later: 0, disabled: 0, oldestDue: 0 }),

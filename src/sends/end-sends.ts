@@ -36,11 +36,11 @@ function createEnd({ db, ...runtime }: Needs<'db' | 'log', FallbackSettings>) {
   /** @param of where a row's send ended; undefined if that has no fallback. */
   const endWith = <Row extends { requestId: string }>(
     statement: (transaction: Transaction) => Promise<Row[]>,
-    of: (row: Row, index: number) => Ended | undefined,
+    of: (row: Row) => Ended | undefined,
   ): Promise<WithFallback<Row>[]> =>
     inTransaction(db, async (transaction) => {
       const rows = await statement(transaction)
-      const ended = rows.flatMap((row, index) => of(row, index) ?? [])
+      const ended = rows.flatMap((row) => of(row) ?? [])
       const results = await fallBack(transaction, ended)
       const resultOf = new Map(results.map((result) => [result.requestId, result]))
       return rows.map((row) => ({ ...row, fallback: resultOf.get(row.requestId) }))
@@ -64,7 +64,7 @@ function createEnd({ db, ...runtime }: Needs<'db' | 'log', FallbackSettings>) {
 
 type End = ReturnType<typeof createEnd>
 
-const endsOfAttempts = (db: Database, { end }: End) => ({
+const endsOfAttempts = (db: Database, { end, endWith }: End) => ({
   /** Records what its claims still allow: outcomes whose claim no longer holds are missing from the result. */
   async recordOutcomes(outcomes: readonly MayFallBack<OutcomeRow>[]): Promise<WithFallback<RecordedRow>[]> {
     const isFailing = ({ status, mayFallBack }: MayFallBack<OutcomeRow>) =>
@@ -84,11 +84,15 @@ const endsOfAttempts = (db: Database, { end }: End) => ({
 
   /** The outcome of an attempt whose claim was given up. */
   async recordLateOutcome(late: MayFallBack<LateOutcome>): Promise<WithFallback<SettledLate> | undefined> {
-    const { requestId, verdict } = late
-    const [settled] = await end(verdict?.status === 'failed' ? [late] : [], async (db) => {
-      const row = await recordLateOutcome(db, late)
-      return row ? [{ requestId, ...row }] : []
-    })
+    const { requestId, verdict, mayFallBack } = late
+    if (verdict?.status !== 'failed' || !mayFallBack) return await recordLateOutcome(db, late)
+    const [settled] = await endWith(
+      async (transaction) => {
+        const row = await recordLateOutcome(transaction, late)
+        return row ? [{ requestId, ...row }] : []
+      },
+      ({ isEnded }) => ({ ...mayFallBack, wasSeen: !isEnded }),
+    )
     return settled
   },
 
@@ -138,11 +142,11 @@ const endsByReceipts = (db: Database, { endWith }: End) => ({
   async recordReceipts(receipts: readonly FallingReceipt[]): Promise<WithFallback<RecordedReceipt>[]> {
     if (receipts.every(({ fallsBackFrom }) => !fallsBackFrom)) return await recordReceipts(db, receipts)
     const record = async (transaction: Transaction) =>
-      (await recordReceipts(transaction, receipts)).map((row, ord) => ({
+      (await recordReceipts(transaction, receipts)).map((row) => ({
         ...row,
-        requestId: receipts[ord]?.requestId ?? '',
+        requestId: receipts[row.ord]?.requestId ?? '',
       }))
-    return await endWith(record, ({ requestId, channelId, effect }, ord) => {
+    return await endWith(record, ({ ord, requestId, channelId, effect }) => {
       const isUndelivered = effect?.event === 'undelivered' && effect.isRaised
       const { fallsBackFrom } = receipts[ord] ?? {}
       return isUndelivered && channelId !== null

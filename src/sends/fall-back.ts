@@ -27,11 +27,13 @@ export type FallbackSettings =
   | 'PUBLIC_BASE_URL'
   | 'API_KEY_PEPPER'
 
-/** A send that has just ended, on this channel. */
+/** A send that has ended, on this channel. */
 export interface Ended {
   requestId: string
   channelId: string
   provider: ProviderName
+  /** Whether its end was committed before: only a doubt that has cleared since may move it. */
+  wasSeen?: boolean
 }
 
 /** The result of a send that has ended on a channel with a fallback. */
@@ -64,7 +66,7 @@ export function createFallback(runtime: Needs<'log', FallbackSettings>) {
     const { send, rule, target } = candidate
     if (!target) return undefined
     const unused = unusedFallback(send.timeline)
-    if (unused && !unused.isInDoubt) return undefined
+    if ((unused || ended.wasSeen) && !unused?.isInDoubt) return undefined
     // The config of a deleted channel is gone.
     const { isDeleted, sealedConfig } = target
     const ofTarget = {

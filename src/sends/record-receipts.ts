@@ -75,11 +75,17 @@ export function createRecordReceipts(runtime: Recording) {
     return recorded
   }
   /** @returns the results, in the order of the receipts. */
-  return async ({ provider, channelId, receipts, ...others }: ReceivedReceipts): Promise<ReceiptResult[]> => {
+  return async ({
+    provider,
+    channelId,
+    receipts,
+    unexpected = 0,
+    unreadable = 0,
+  }: ReceivedReceipts): Promise<ReceiptResult[]> => {
     const rows = receipts.map((receipt) => rowOf(receipt, provider))
     const possible = rows.filter(({ requestId }) => canBeRecordId(requestId))
     const recorded = await recordOne({ provider, channelId, rows: possible })
-    const counts = { unknown: rows.length - possible.length, ...others }
+    const counts = { unknown: rows.length - possible.length, unexpected, unreadable }
     for (const [result, count] of Object.entries(counts)) metrics.receipts.inc({ provider, result }, count)
     const resultOf = new Map(possible.map((row, index) => [row, recorded[index]?.result]))
     return rows.map((row) => resultOf.get(row) ?? 'unknown')

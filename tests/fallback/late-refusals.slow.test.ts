@@ -14,6 +14,7 @@ import { type Account, accept, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf } from '../support/endpoints.ts'
 import { buildChain, unreachable } from '../support/fallbacks.ts'
 import { loseWakeUp } from '../support/queue.ts'
+import { buildReceipt } from '../support/receipts.ts'
 import { countsSince } from '../support/scrape.ts'
 import { serviceOfFile } from '../support/service.ts'
 
@@ -129,6 +130,30 @@ test('as long as another attempt is in doubt, it stays; the last refusal decides
   expect(await fallbacksCounted()).toEqual({ in_doubt: 1 })
   await endAttempt(service, frozen, unreachable)
   expect(await timelineOf(service, requestId)).toMatchObject({ status: 'queued', sentThrough: channels[1] })
+})
+
+test('a message that was reported as undelivered in doubt goes on when the lost attempt is refused late', async () => {
+  const { account, channels, endpoint } = await resendingChain()
+  const { requestId, frozen } = await lost(account)
+  await next(requestId, sent)
+  const receipt = buildReceipt(requestId, channels[0] ?? '', 'undelivered', { providerMessageId: 'SM1' })
+  await createEndSends(service.runtime).recordReceipts([{ ...receipt, fallsBackFrom: 'sandbox' }])
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', sentThrough: null })
+  await endAttempt(service, frozen, unreachable)
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'queued', sentThrough: channels[1] })
+  expect((await callbacksOf(service, endpoint)).map(({ type }) => type).at(-1)).toBe('message.fell_back')
+})
+
+test('a failure for which there was no fallback then stays, though the channel has one for it since', async () => {
+  const { account, channels, endpoint } = await resendingChain()
+  const [first = ''] = channels
+  await updateChannel(db, first, { fallbackOn: ['undelivered'] })
+  const { requestId, frozen } = await lost(account)
+  await next(requestId, unreachable)
+  await updateChannel(db, first, { fallbackOn: null })
+  await endAttempt(service, frozen, unreachable)
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'failed', sentThrough: null })
+  expect((await callbacksOf(service, endpoint)).map(({ type }) => type)).toEqual(['message.failed'])
 })
 
 test('a late refusal after --fallback-within says so in place of the doubt', async () => {
