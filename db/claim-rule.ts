@@ -131,7 +131,7 @@ export const suppressedFor = (key: string) => sqlText`
        and (e.channel_id is null or e.channel_id = s.channel_id)
      limit 1) end`
 
-/** Its contact gets nothing from its account, by no channel. */
+/** Its contact is suppressed for all channels of its account. */
 export const isSuppressedEverywhere = (key: string) => sqlText`
   exists (
     select from suppressions e
@@ -139,7 +139,7 @@ export const isSuppressedEverywhere = (key: string) => sqlText`
       and ${entryKey('e')} = any(
         ${entryKeys(key, 's.account_id', 's.contact_value')}))`
 
-/** Its contact gets nothing from its account, or not by its channel. A worker fails such sends (db/suppression/fail-suppressed.ts). */
+/** Its contact is suppressed for all channels of its account, or for its own. A worker fails such sends (db/suppression/fail-suppressed.ts). */
 export const isSuppressed = (key: string) => sqlText`
   (${suppressedFor(key)} is not null)`
 

@@ -6,7 +6,14 @@ import type { ApiEnv } from './context.ts'
 import { ApiError } from './errors.ts'
 import { authorize } from './keys/authenticate.ts'
 import type { KeyLimiter } from './keys/key-limit.ts'
-import { type AnswerOf, type BodyOf, type QueryOf, type Route, schemaOf } from './routes/route.ts'
+import {
+  type AnswerOf,
+  type BodyOf,
+  type QueryOf,
+  type QueryReader,
+  type Route,
+  schemaOf,
+} from './routes/route.ts'
 
 export type Handlers = readonly (Handler<ApiEnv> | MiddlewareHandler<ApiEnv>)[]
 
@@ -32,7 +39,7 @@ interface ServeSteps extends Pick<KeyLimiter, 'limitReads'> {
 }
 
 /**
- * The steps of every route but those of sends, receipts and files: the declared size, the key, its permission, the limit of reads, the
+ * The steps of every route but those of sends, of the cancel of one send, of receipts and files: the declared size, the key, its permission, the limit of reads, the
  * query or the body; then the route's own work.
  */
 export function createServe({ authenticate, bodies, limitReads, allowedPrivateNetworks }: ServeSteps): Serve {
@@ -61,10 +68,7 @@ export function createServe({ authenticate, bodies, limitReads, allowedPrivateNe
 }
 
 /** The query of the request. @throws ApiError 400 that names each parameter that is unknown, repeated or unreadable. */
-function queryOf(
-  c: Context<ApiEnv>,
-  readQuery: NonNullable<NonNullable<Route['query']>['readQuery']>,
-): object {
+function queryOf(c: Context<ApiEnv>, readQuery: QueryReader): object {
   const result = readQuery(new URL(c.req.url).searchParams)
   if ('issue' in result) throw new ApiError(400, result.issue, {}, result.reason)
   return result.query

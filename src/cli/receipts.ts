@@ -4,7 +4,11 @@ import { Agent, request } from 'undici'
 import { NIL } from 'uuid'
 import { auditedInPages } from '../../db/audit/record.ts'
 import type { Database } from '../../db/connection/client.ts'
-import { findReceivingChannels, type ReceivingChannel } from '../../db/receipts/receipts.ts'
+import {
+  findReceivingChannels,
+  type ReceivingChannel,
+  recordReceipts as recordAlone,
+} from '../../db/receipts/receipts.ts'
 import { findUnreported, type UnreportedSend } from '../../db/receipts/unreported.ts'
 import { openConfig } from '../core/channels/sealed-config.ts'
 import type { Receipt, ReceiptRules } from '../core/receipts/receipt.ts'
@@ -68,7 +72,10 @@ export function receiptCommands(program: Command, answer: Answerer): void {
 async function fetchReceipts(context: CliContext, { channel: id, since }: FetchOptions): Promise<Fetched> {
   const { db, actor } = context
   const asker = await askerFor(context, id)
-  const { recordReceipts } = createEndSends(ending(context))
+  // A fallback alone needs the settings for it.
+  const recordReceipts: EndSends['recordReceipts'] = asker.channel.hasFallback
+    ? createEndSends(ending(context)).recordReceipts
+    : (receipts) => recordAlone(db, receipts)
   const row = {
     ...actor,
     action: 'receipts.fetch',

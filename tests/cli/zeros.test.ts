@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { buildSendRow } from '../support/attempts.ts'
 import { buildAccount, buildChannel, newContact } from '../support/builders.ts'
-import { runCli, startCli } from '../support/cli.ts'
+import { runCli, runCliWith, startCli } from '../support/cli.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { serviceOfFile } from '../support/service.ts'
 
@@ -84,4 +84,18 @@ test('a fetch of receipts that asks for none says why', async () => {
   expect(await run('receipts', 'fetch', '--channel', channelId)).toMatch(
     /asked +0\nchanged +0\nNo message .* lacks its delivery state/,
   )
+})
+
+test('a fetch of receipts of a channel without a fallback needs no API_KEY_PEPPER', async () => {
+  const config = { accountSid: `AC${'a'.repeat(32)}`, authToken: 'b'.repeat(32), from: '+15005550006' }
+  const channelId = await buildProviderChannel(service, account.accountId, 'twilio', config)
+  const { status } = await runCliWith(
+    service,
+    { API_KEY_PEPPER: '' },
+    'receipts',
+    'fetch',
+    '--channel',
+    channelId,
+  )
+  expect(status).toBe(0)
 })

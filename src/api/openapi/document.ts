@@ -17,7 +17,7 @@ const inCode = permissions.map((permission) => `\`${permission}\``)
 const anyPermission = `${inCode.slice(0, -1).join(', ')} and ${inCode.at(-1)}`
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>
-export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post' | 'patch' | 'delete', Operation>>>
+type Paths = Record<string, Partial<Record<'get' | 'head' | 'post' | 'patch' | 'delete', Operation>>>
 
 /** The OpenAPI 3.1 document of all routes of the API. */
 export function openApiDocument(settings: DocumentSettings) {

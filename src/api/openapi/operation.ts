@@ -20,12 +20,12 @@ export interface Operation {
 }
 
 export function operationOf(operationId: string, route: Route, settings: DocumentSettings): Operation {
-  const { tag, summary, description, permissions = [], params = {}, query, isIdempotent, isTraced } = route
+  const { tag, summary, description, permissions = [], params = {}, query, isIdempotent, limit } = route
   const parameters = [
     ...Object.entries(params).map(inPath),
     ...(query ? inQuery(query.parameters) : []),
     ...(isIdempotent ? [idempotencyKey] : []),
-    ...(isTraced ? [traceparent] : []),
+    ...(limit === 'send' ? [traceparent] : []),
   ]
   const requestBody = bodyOf(route)
   return {

@@ -7,7 +7,14 @@ import { ApiError, asApiError, notHttp, unavailable, wrongMethod } from '../erro
 import { forbidden, tooManyFaultyKeys, unauthorized } from '../keys/authenticate.ts'
 import { limitOfKey, tooManyByKey } from '../keys/key-limit.ts'
 import { exampleIds } from '../routes/examples.ts'
-import { type Body, type Refusal, type Refusals, type Route, schemaOf } from '../routes/route.ts'
+import {
+  type Body,
+  type QueryReader,
+  type Refusal,
+  type Refusals,
+  type Route,
+  schemaOf,
+} from '../routes/route.ts'
 import { methodsAt } from '../routes.ts'
 import { keyUsedBefore } from '../send/find-earlier.ts'
 import { tooManyRequests } from '../send/rate-limit.ts'
@@ -63,7 +70,7 @@ const beyondLimit: Refusal = {
 /** A query of a page that is refused by every list. */
 export const faultyQuery = 'limit=1000&after=x&page=2'
 
-const ofQuery = (readQuery: NonNullable<NonNullable<Route['query']>['readQuery']>): Refusal => ({
+const ofQuery = (readQuery: QueryReader): Refusal => ({
   summary: 'Parameters are unknown, repeated or unreadable',
   error() {
     const read = readQuery(new URLSearchParams(faultyQuery))

@@ -26,8 +26,6 @@ export interface Route {
   limit?: 'send' | 'request' | 'read'
   /** Whether it takes an Idempotency-Key. */
   isIdempotent?: true
-  /** Whether it takes a traceparent. */
-  isTraced?: true
   /** The parameters in its path, by their names. */
   params?: Record<string, PathParameter>
   query?: { parameters: Record<string, QueryParameter>; readQuery?: QueryReader }
@@ -48,7 +46,7 @@ export interface PathParameter {
   example?: string
 }
 
-type QueryReader = (query: URLSearchParams) => { query: object } | { issue: string; reason: string }
+export type QueryReader = (query: URLSearchParams) => { query: object } | { issue: string; reason: string }
 
 export interface Body {
   /** Some bodies depend on the private networks that clients may name. */

@@ -88,7 +88,6 @@ const shared = {
   permissions: ['messages:send'],
   limit: 'send',
   isIdempotent: true,
-  isTraced: true,
 } as const
 
 const ofOne = {

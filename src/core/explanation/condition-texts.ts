@@ -105,7 +105,7 @@ export const conditionTexts: {
     summary: ({ cause }, { attempts }) =>
       `Not delivered. Its contact is suppressed: ${causes[cause].because}. ${attempts}`,
     customer: asOf('was not delivered, because the contact gets no messages'),
-    advice: 'Remove the contact from the list of suppressions only if the contact wants messages again.',
+    advice: 'Remove the contact from the suppression list only if the contact wants messages again.',
   },
   channel_deleted: {
     summary: (_, { attempts }) => `Not delivered. Its channel was deleted while it waited. ${attempts}`,

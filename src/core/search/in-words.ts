@@ -61,6 +61,6 @@ export function explainNothing(
 
 function contactWords(localNumbers: readonly string[], contacts: number): string {
   if (contacts > 0)
-    return 'No send found. No account has sent this contact anything, or has it on its list of suppressions.'
+    return 'No send found. No account has sent this contact anything, or has it on its suppression list.'
   return `${localNumbers[0]} has no country code. Paste it with the country code, such as +49 151 12345678.`
 }

@@ -139,7 +139,7 @@ function reasonToStay(
   const since = Math.max(Date.parse(acceptedAt), Date.parse(sendAt ?? acceptedAt))
   const isOver = (seconds: number | null) => seconds !== null && now.getTime() >= since + seconds * 1000
   const within = withinSeconds ?? defaultFallbackWithinSeconds
-  if (isSuppressed) return { result: 'suppressed', why: 'the contact gets nothing by any channel' }
+  if (isSuppressed) return { result: 'suppressed', why: 'the contact is suppressed for all channels' }
   if (isDeleted) return { result: 'deleted', why: 'that channel was deleted' }
   if (formerChannels.includes(channelId))
     return { result: 'looped', why: 'it was sent by that channel before' }

@@ -1,6 +1,11 @@
 import { writeSync } from 'node:fs'
 import { openAgain } from './open-again.ts'
 
+/** So much, with its end, a pipe takes whole or not at all. */
+const longestLineBytes = 4000
+
+const newline = Buffer.from('\n')
+
 let isGuarded = false
 let opened: number | undefined
 
@@ -20,7 +25,7 @@ export function printError(line: string): void {
     return
   }
   try {
-    writeSync(opened, `${line}\n`)
+    writeSync(opened, Buffer.concat([Buffer.from(line).subarray(0, longestLineBytes), newline]))
   } catch {
     // The line is lost, as one in a log is.
   }

@@ -30,7 +30,7 @@ export function weakSettings(names: readonly string[], variables: Variables): st
 function keyIssues({ CREDENTIALS_KEY = '' }: Variables): string[] {
   if (!isOfFewCharacters(Buffer.from(CREDENTIALS_KEY, 'base64').toString('latin1'))) return []
   return [
-    'CREDENTIALS_KEY is a few bytes repeated; make one with: openssl rand -base64 32, and run outbound credentials rotate',
+    'CREDENTIALS_KEY has too few different bytes, or is a few bytes repeated; make one with: openssl rand -base64 32, and run outbound credentials rotate',
   ]
 }
 
@@ -41,7 +41,9 @@ function pepperIssues({ API_KEY_PEPPER = '', CREDENTIALS_KEY = '' }: Variables):
   const makeOne = 'make one with: openssl rand -base64 48, and create the API keys again'
   if (API_KEY_PEPPER !== '' && bare(API_KEY_PEPPER) === bare(CREDENTIALS_KEY))
     return [`API_KEY_PEPPER is the same as CREDENTIALS_KEY; ${makeOne}`]
-  return isOfFewCharacters(API_KEY_PEPPER) ? [`API_KEY_PEPPER is a few characters repeated; ${makeOne}`] : []
+  return isOfFewCharacters(API_KEY_PEPPER)
+    ? [`API_KEY_PEPPER has too few different characters, or is a few characters repeated; ${makeOne}`]
+    : []
 }
 
 function passwordIssues({ ADMIN_PASSWORD }: Variables): string[] {

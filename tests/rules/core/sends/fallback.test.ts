@@ -118,7 +118,7 @@ const failedSend = (events: StoredEvent[] = []) =>
   )
 
 test.each<[string, string, Partial<EndedSend>, Partial<FallbackTarget>]>([
-  ['suppressed', 'the contact gets nothing by any channel', { isSuppressed: true }, {}],
+  ['suppressed', 'the contact is suppressed for all channels', { isSuppressed: true }, {}],
   ['deleted', 'that channel was deleted', {}, { isDeleted: true }],
   ['looped', 'it was sent by that channel before', { formerChannels: ['b'] }, {}],
   ['looped', 'it was sent by 3 channels before', { formerChannels: ['c', 'd'] }, {}],
