@@ -148,7 +148,7 @@ describe('a contact', () => {
     expect(page.html).toContain(`href="/contact?requestId=${theirs}"`)
   })
 
-  test('that is on a list of suppressions alone is opened, too', async () => {
+  test('that is on a suppression list alone is opened, too', async () => {
     const contact = { type: 'phone', value: newContact() } as const
     const asked = { accountId: account.accountId, contact, channelId: null }
     const { entry } = await addSuppression(service.runtime.db, asked, null, testSuppressionKey)

@@ -253,7 +253,7 @@ test('of channels, endpoints and counts: names, reasons, codes and filters stay 
     expectOnlyOurMarkup((await getPage(admin.url + path + encodeURIComponent(plant('asked')))).html)
 })
 
-test('of a list, a contact’s page and a list of suppressions: names, references and reasons stay text', async () => {
+test('of a list, a contact’s page and a suppression list: names, references and reasons stay text', async () => {
   const reference = plant('reference')
   const body = { ...textBody('Hello'), reference, flowId: account.flowId }
   const requestId = await accept(service, { ...account, channelId: hookChannelId }, body)

@@ -16,7 +16,7 @@ export function erasure({ db, settings, log }: AdminRuntime) {
     if (API_KEY_PEPPER !== undefined) return suppressionKey(API_KEY_PEPPER)
     throw new PageError(
       409,
-      'This process has no API_KEY_PEPPER, with which an erased contact stays on the list of suppressions. Set it to that of the API, and start the process again; or run: outbound contact erase.',
+      'This process has no API_KEY_PEPPER, with which an erased contact stays on the suppression list. Set it to that of the API, and start the process again; or run: outbound contact erase.',
     )
   }
 

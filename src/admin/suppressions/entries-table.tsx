@@ -17,7 +17,7 @@ interface EntriesProps {
   contactRef?: ContactRef
 }
 
-/** Entries of a list of suppressions. */
+/** Entries of a suppression list. */
 export function Entries({ entries, names, contacts, contactRef }: EntriesProps) {
   return (
     <div class="scroll">

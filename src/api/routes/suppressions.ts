@@ -52,7 +52,7 @@ const exampleEntry = {
 
 const shared = { tag: 'Suppressions', permissions: ['suppressions:manage'], limit: 'request' } as const
 
-/** The routes by which an account manages its list of suppressions. */
+/** The routes by which an account manages its suppression list. */
 export const suppressionRoutes = {
   listSuppressions: {
     ...shared,

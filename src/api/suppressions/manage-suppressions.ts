@@ -14,7 +14,7 @@ import { suppressionNotFound } from '../routes/suppressions.ts'
 import { routes } from '../routes.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 
-/** The routes by which an account manages its list of suppressions (docs/reference/api.md#suppressions). */
+/** The routes by which an account manages its suppression list (docs/reference/api.md#suppressions). */
 export function serveSuppressions(
   { db, settings }: Needs<'db', 'API_KEY_PEPPER'>,
   { serve, withConnection, limiter, rowOf }: AccountSteps,

@@ -34,7 +34,7 @@ export const causes = {
   manual: {
     called: 'by hand',
     documented: 'by you or an operator',
-    because: 'somebody has put it on the list of suppressions',
+    because: 'somebody has put it on the suppression list',
     storedReason: 'suppressed: the contact was put on the list of those who get nothing',
     isByContact: false,
   },
