@@ -49,6 +49,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.get('/admin.css', allow('anyone'), assets.styles)
   app.get('/zone.js', allow('anyone'), assets.zone)
   app.get('/icon.svg', allow('anyone'), assets.icon)
+  app.get('/inter.woff2', allow('anyone'), assets.font)
   app.route('/', login(runtime))
 
   app.use(requireSignIn, recordSeen(runtime), storeWarnings(runtime))

@@ -14,8 +14,8 @@ const copied = [
   'db/migrations',
   'src/admin/page/admin.css',
   'src/admin/page/zone.js',
-  'src/platform/http/pages.css',
-  ...['docs.css', 'try.js', 'icon.svg'].map((name) => `src/api/docs/${name}`),
+  ...['pages.css', 'inter.woff2', 'mark.svg'].map((name) => `src/platform/http/${name}`),
+  ...['docs.css', 'try.js'].map((name) => `src/api/docs/${name}`),
 ]
 
 /** Adds to a build what the compiler leaves out: files that are served or read, the guides as HTML, the commit, each program in one file, and the right to run the CLI. */

@@ -76,6 +76,7 @@ test('every route names its role, and only these are for anyone', () => {
     'GET /admin.css',
     'GET /healthz',
     'GET /icon.svg',
+    'GET /inter.woff2',
     'GET /login',
     'GET /metrics',
     'GET /readyz',

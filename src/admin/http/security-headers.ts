@@ -5,6 +5,7 @@ const policy = [
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self'",
+  "font-src 'self'",
   "media-src 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { secureHeaders } from 'hono/secure-headers'
-import { styleSheet } from '../../platform/http/page-styles.ts'
+import { pageFiles, styleSheet } from '../../platform/http/page-files.ts'
 import { once } from '../../platform/memory/once.ts'
 import { routeNotFound } from '../errors.ts'
 import { openApiDocument } from '../openapi/document.ts'
@@ -9,7 +9,7 @@ import { baseUrlOf } from './base-url.ts'
 import { loadGuides } from './guides.ts'
 import { docsPages } from './pages.tsx'
 import { buildSearch } from './search.ts'
-import { answerStatic, type StaticBody, staticBody } from './static-body.ts'
+import { answerStatic, fileBody, type StaticBody, staticBody } from './static-body.ts'
 
 const html = 'text/html; charset=utf-8'
 const longestQuery = 200
@@ -17,13 +17,15 @@ const longestQuery = 200
 const readAsset = (file: URL) =>
   file.pathname.endsWith('.css') ? styleSheet(file) : readFileSync(file, 'utf8')
 
-const assets = new Map(
-  Object.entries({
+const assets = new Map([
+  ...Object.entries({
     'docs.css': 'text/css; charset=utf-8',
     'try.js': 'text/javascript; charset=utf-8',
-    'icon.svg': 'image/svg+xml',
-  }).map(([name, type]) => [name, staticBody(type, readAsset(new URL(`./${name}`, import.meta.url)))]),
-)
+  }).map(
+    ([name, type]) => [name, staticBody(type, readAsset(new URL(`./${name}`, import.meta.url)))] as const,
+  ),
+  ...Object.values(pageFiles).map(({ name, type, bytes }) => [name, fileBody(type, bytes)] as const),
+])
 
 /** The OpenAPI document and the clients' documentation, each page made when it is first read. */
 export function serveDocs(settings: DocumentSettings) {
@@ -73,6 +75,7 @@ const onlyFromHere = secureHeaders({
     scriptSrc: ["'self'"],
     styleSrc: ["'self'"],
     imgSrc: ["'self'"],
+    fontSrc: ["'self'"],
     connectSrc: ["'self'"],
     formAction: ["'self'"],
     baseUri: ["'none'"],

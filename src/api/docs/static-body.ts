@@ -39,7 +39,14 @@ export function staticBody(type: string, text: string): StaticBody {
   }
 }
 
-const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 22)
+/** A file that doesn't depend on the address. */
+export function fileBody(type: string, content: Uint8Array<ArrayBuffer>): StaticBody {
+  const body = { bytes: content, etag: `"${hashOf(content)}"` }
+  return { type, at: () => body }
+}
+
+const hashOf = (text: string | Uint8Array) =>
+  createHash('sha256').update(text).digest('base64url').slice(0, 22)
 
 const retainedHeaders = [...RETAINED_304_HEADERS, 'x-request-id']
 
