@@ -16,7 +16,7 @@ import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 /** The parts of a worker that a delivery uses. */
 export interface DeliveryParts {
-  providers: Senders
+  senders: Senders
   heartbeat: Pick<Heartbeat, 'worker' | 'holdsLease'>
   permits: Pick<Permits, 'request' | 'grant'>
   inFlight?: InFlight
@@ -35,11 +35,11 @@ interface Advanced {
  */
 export function createDeliver(
   runtime: Runtime,
-  { providers, heartbeat, permits, inFlight = new InFlight(), times = workerTimes }: DeliveryParts,
+  { senders, heartbeat, permits, inFlight = new InFlight(), times = workerTimes }: DeliveryParts,
 ): (requestId: string, slot?: Slot) => Promise<NextWakeUp> {
   const claim = createClaim(runtime, heartbeat.worker, permits)
   const enterConversation = createEnterConversation(runtime)
-  const dispatch = createDispatch(runtime, providers, heartbeat)
+  const dispatch = createDispatch(runtime, senders, heartbeat)
   const recordOutcome = createRecordOutcome(runtime)
   const wakeNext = createWakeNext(runtime, permits, times)
 

@@ -36,7 +36,7 @@ export function startWorker(
   times: WorkerTimes = workerTimes,
 ): Worker {
   const heartbeat = startHeartbeat(runtime, name, times)
-  const { providers, stopFetching, close: closeProviders } = openProviders(runtime)
+  const { senders, stopFetching, close: closeProviders } = openProviders(runtime)
   const permits = createPermits(runtime, times)
   const inFlight = new InFlight(flow)
   const faults = faultsOfShards([...runtime.shards, ...runtime.formerShards])
@@ -57,7 +57,7 @@ export function startWorker(
     runtime.metrics.callbacksInFlight.set(endpointAdvancer.callsInFlight()),
   )
   const endpointQueues = startEndpointQueues(runtime, endpointAdvancer, faults, times)
-  const deliver = createDeliver(runtime, { providers, heartbeat, permits, inFlight, times })
+  const deliver = createDeliver(runtime, { senders, heartbeat, permits, inFlight, times })
   const queueWorker = startQueueWorker(runtime, deliver, { inFlight, faults, times })
   const periodicTasks = [
     startReconciler(runtime, permits, flow, times),

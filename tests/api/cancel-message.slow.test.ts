@@ -32,8 +32,8 @@ const account = await buildAccount(service)
 
 /** Follows a wake-up of the send. @returns what the sandbox got. */
 async function wakeUp(requestId: string) {
-  const { providers, close } = openProviders(service.runtime)
-  const deliver = await deliverAs(service, 'worker', providers)
+  const { senders, close } = openProviders(service.runtime)
+  const deliver = await deliverAs(service, 'worker', senders)
   await deliver(requestId)
   await close()
   return await received(service, requestId)
@@ -165,8 +165,8 @@ test('a canceled send is never replayed, alone or in a set, even if it failed by
 
 test('a cancel and a wake-up at the same moment: what got a 200 was never called, what got a 409 once', async () => {
   const ids = await Promise.all(Array.from({ length: 40 }, () => accept(service, account, textBody())))
-  const { providers, close } = openProviders(service.runtime)
-  const deliver = await deliverAs(service, 'racing', providers)
+  const { senders, close } = openProviders(service.runtime)
+  const deliver = await deliverAs(service, 'racing', senders)
   const answers: [string, Answer][] = []
   for (const [index, id] of ids.entries()) {
     // At first the cancel comes 20 ms earlier, in the end 20 ms later.

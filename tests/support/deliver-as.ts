@@ -5,7 +5,7 @@ import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 
 /** How a living worker of this name follows a wake-up: the whole way of a send, by the send's id. */
-export async function deliverAs(service: TestService, worker: string, providers: Senders) {
+export async function deliverAs(service: TestService, worker: string, senders: Senders) {
   const heartbeat = await livingWorker(service, worker)
-  return createDeliver(service.runtime, { providers, heartbeat, permits: createPermits(service.runtime) })
+  return createDeliver(service.runtime, { senders, heartbeat, permits: createPermits(service.runtime) })
 }

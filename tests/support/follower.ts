@@ -21,10 +21,10 @@ export async function startFollower(
   const { settings, log } = service.runtime
   const runtime = openRuntime('worker', settings, log)
   const heartbeat = await livingWorker(service, name)
-  const { providers, close } = openProviders(runtime)
+  const { senders, close } = openProviders(runtime)
   const permits = createPermits(runtime)
   const inFlight = new InFlight()
-  const deliver = createDeliver(runtime, { providers, heartbeat, permits, inFlight })
+  const deliver = createDeliver(runtime, { senders, heartbeat, permits, inFlight })
   const worker = startQueueWorker(runtime, deliver, { inFlight, faults: faultsOfShards(runtime.shards) })
   test.onTestFinished(async () => {
     permits.stop()

@@ -24,13 +24,13 @@ import { eventually } from '../support/wait.ts'
 
 let service: TestService
 let account: Account
-let providers: Senders
+let senders: Senders
 
 beforeAll(async () => {
   service = await startTestService({}, await freshStores())
   account = await buildAccount(service)
   for (const worker of ['a', 'b', 'c', 'd']) await livingWorker(service, worker)
-  ;({ providers } = openProviders(service.runtime))
+  ;({ senders } = openProviders(service.runtime))
 })
 afterAll(() => service.stop())
 
@@ -192,7 +192,7 @@ test.each([60_000, 2_592_000_000])(
     await claimSends(db, [requestId], claim)
     const later = { status: 'queued', record, reason: 'later', delayMs } as const
     await recordOutcomes(db, [{ requestId, claimId: claim.id, ...later }])
-    const deliver = await deliverAs(service, 'b', providers)
+    const deliver = await deliverAs(service, 'b', senders)
     const { wakeInMs } = await deliver(requestId)
     expect(wakeInMs).toBeGreaterThan(delayMs - 1000)
     expect(wakeInMs).toBeLessThanOrEqual(delayMs)
@@ -200,7 +200,7 @@ test.each([60_000, 2_592_000_000])(
 )
 
 test('ten wake-ups of one send call the provider once', async () => {
-  const deliver = await deliverAs(service, 'a', providers)
+  const deliver = await deliverAs(service, 'a', senders)
   const requestId = await acceptText()
   await Promise.all(Array.from({ length: 10 }, () => deliver(requestId)))
   expect(await callsFor(requestId)).toHaveLength(1)

@@ -100,8 +100,8 @@ test('a send that was queued without a worker until after its expiry fails as ex
 test('a send that has expired is not claimed even before a sweep has ended it', async () => {
   const requestId = await accept(service, await withExpiry(60), textBody())
   await overdue(requestId)
-  const { providers } = openProviders(service.runtime)
-  const deliver = await deliverAs(service, 'living', providers)
+  const { senders } = openProviders(service.runtime)
+  const deliver = await deliverAs(service, 'living', senders)
   expect(await deliver(requestId)).toMatchObject({ wakeInMs: undefined })
   expect(await rowOf(service, requestId)).toMatchObject({ status: 'queued', attempt: 0 })
   await sweepOnce(service)

@@ -142,8 +142,8 @@ test('the wake-up of a send on a held channel ends, and nothing wakes it again b
   const first = await sendIntoHold(channelId)
   const waiting = await sendBy(channelId)
   await wakeUpEnded(waiting)
-  const { providers, close } = openProviders(service.runtime)
-  const deliver = await deliverAs(service, 'another', providers)
+  const { senders, close } = openProviders(service.runtime)
+  const deliver = await deliverAs(service, 'another', senders)
   const isBusy = async () =>
     (await findBusyChannels(db, { overdueByMs: 0, unusedForMs: 10_000 })).some(
       (one) => one.channelId === channelId,

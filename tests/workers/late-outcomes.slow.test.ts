@@ -42,8 +42,8 @@ const heldChannels = async () =>
   (await listChannels(service.runtime.db, account.accountId)).filter(({ heldAt }) => heldAt !== null)
 
 async function deliverByAnother(requestId: string) {
-  const { providers } = openProviders(service.runtime)
-  return await (await deliverAs(service, 'another', providers))(requestId)
+  const { senders } = openProviders(service.runtime)
+  return await (await deliverAs(service, 'another', senders))(requestId)
 }
 
 const lostAndUncertain = ['accepted', 'attempt_started', 'attempt_lost', 'uncertain']

@@ -24,19 +24,19 @@ import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
 let account: Account
-let providers: Senders
+let senders: Senders
 
 beforeAll(async () => {
   service = await startTestService()
   account = await buildAccount(service)
   await livingWorker(service, idleSweeper.worker)
-  ;({ providers } = openProviders(service.runtime))
+  ;({ senders } = openProviders(service.runtime))
 })
 afterAll(() => service.stop())
 
 const acceptText = () => accept(service, account, textBody())
 const deliverAs = (heartbeat: Heartbeat) =>
-  createDeliver(service.runtime, { providers, heartbeat, permits: createPermits(service.runtime) })
+  createDeliver(service.runtime, { senders, heartbeat, permits: createPermits(service.runtime) })
 const lostClaims = async () =>
   (await findLostClaims(service.runtime.db, idleSweeper, 1000)).map(({ requestId }) => requestId)
 const knownWorkers = async () =>

@@ -1,7 +1,11 @@
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import type { Delivery } from '../../src/providers/delivery.ts'
 import type { CallContext, HttpRequest, MediaUpload } from '../../src/providers/shared/http/http-call.ts'
-import { type AnswerRules, outcomeOfAnswer } from '../../src/providers/shared/http/outcome-of-answer.ts'
+import {
+  type AnswerRules,
+  outcomeOfAnswer,
+  refusalOf,
+} from '../../src/providers/shared/http/outcome-of-answer.ts'
 import { isSuccess } from '../../src/providers/shared/http/status-failures.ts'
 import { type HttpClient, type HttpResult, unanswered } from '../http/http.ts'
 import type { Sender } from './sender.ts'
@@ -28,13 +32,15 @@ export function createHttpSender<Config>(
   }
 }
 
-/** A failed upload is never uncertain, since no message was sent yet. */
+/** The outcome of a failed upload: never `uncertain`, since no message was sent yet. */
+type FailedUpload = Exclude<AttemptOutcome, { outcome: 'sent' | 'uncertain' }>
+
 async function upload<Config>(
   { request, mediaIdIn }: MediaUpload<Config>,
   rules: AnswerRules<Config>,
   delivery: Delivery<Config>,
   post: (request: HttpRequest) => Promise<HttpResult>,
-): Promise<{ mediaId?: string } | AttemptOutcome> {
+): Promise<{ mediaId?: string } | FailedUpload> {
   const uploading = request(delivery)
   if (!uploading) return {}
   const result = await post(uploading)
@@ -45,8 +51,11 @@ async function upload<Config>(
     return { outcome: 'retry_later', fault: 'provider', reason: `${failed} ${result.reason}` }
   }
   if (!isSuccess(result.status)) {
-    const outcome = outcomeOfAnswer(result, rules, delivery.config)
-    return outcome.outcome === 'sent' ? {} : { ...outcome, reason: `${failed} ${outcome.reason}` }
+    const refusal = refusalOf(result, rules, delivery.config)
+    const reason = `${failed} ${refusal.reason}`
+    return refusal.outcome === 'uncertain'
+      ? { ...refusal, outcome: 'retry_later', reason }
+      : { ...refusal, reason }
   }
   const mediaId = mediaIdIn(result)
   if (mediaId !== undefined) return { mediaId }

@@ -20,7 +20,7 @@ import { openSmtpConnections } from './smtp-connections.ts'
 export type Senders = Record<ProviderName, Sender>
 
 export interface OpenProviders {
-  providers: Senders
+  senders: Senders
   /** Puts off the sends whose media are being fetched. */
   stopFetching(): void
   /** Closes the open connections. */
@@ -56,7 +56,7 @@ export function openProviders(
   ) as Senders
   const ownConnections = () => Object.values(own).map((sender) => sender.close?.())
   return {
-    providers: senders,
+    senders,
     stopFetching: () => media.stop(),
     close: async () => void (await Promise.all([http.close(), media.close(), ...ownConnections()])),
   }

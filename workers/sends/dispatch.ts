@@ -54,7 +54,7 @@ export function createDispatch(
     | 'PUBLIC_BASE_URL'
     | 'DATABASE_POOL_SIZE'
   >,
-  providers: Senders,
+  senders: Senders,
   heartbeat: { holdsLease(): boolean },
   mediaMemory = openMediaMemory(),
 ) {
@@ -62,7 +62,7 @@ export function createDispatch(
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const putOffs = new PutOffs()
   const prepare = createPrepareDelivery(runtime, putOffs)
-  const withMedia = createFetchLinkedMedia(runtime, providers, putOffs)
+  const withMedia = createFetchLinkedMedia(runtime, senders, putOffs)
   metrics.beforeScrape.push(() => metrics.mediaMemory.set(mediaMemory.usedBytes))
 
   return async (send: EnteredSend, slot: Slot = unlimitedSlot): Promise<TimedOutcome> => {
@@ -104,7 +104,7 @@ export function createDispatch(
   }
 
   async function callProvider(send: EnteredSend, delivery: Delivery<unknown>): Promise<AttemptOutcome> {
-    const call = (signal: AbortSignal, moved: Moved) => providers[send.provider].send(delivery, signal, moved)
+    const call = (signal: AbortSignal, moved: Moved) => senders[send.provider].send(delivery, signal, moved)
     try {
       return await traceCall(send, () => withinTimeLimit<AttemptOutcome>(timeoutMs, call, noAnswer))
     } catch (error) {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { receiptList, webhookReceipt } from '../../providers/webhook/receipts.ts'
+import { receiptBody, receiptList } from '../../core/receipts/receipt-body.ts'
 import { tooLarge } from '../body/receive.ts'
 import { unavailable, wrongMethod } from '../errors.ts'
 import { notProven, tooManyUnproven } from '../receipts/check-proof.ts'
@@ -33,7 +33,7 @@ export const receiptRoutes = {
     params: { channelId: { what: 'The channel that sent the messages.' } },
     body: {
       description: "In the form of the channel's provider. The JSON is that of a webhook channel.",
-      schema: z.xor([named('WebhookReceipt', webhookReceipt), receiptList]),
+      schema: z.xor([named('WebhookReceipt', receiptBody), receiptList]),
       examples: {
         one: { summary: 'One receipt', value: exampleReceipt },
         list: { summary: 'Several', value: [exampleReceipt] },

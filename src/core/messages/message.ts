@@ -37,10 +37,23 @@ export type Message = {
   [Type in MessageType]: { type: Type } & Pick<MessageContents, Type>
 }[MessageType]
 
-type Cases = { [Type in MessageType]: (content: MessageContents[Type]) => unknown }
-
 /** Calls the function for the type of the message with its content: the compiler wants one for each type. */
-export function byType<Given extends Cases>(message: Message, cases: Given): ReturnType<Given[MessageType]> {
-  const contents: Partial<MessageContents> = message
-  return cases[message.type](contents[message.type] as never) as ReturnType<Given[MessageType]>
+export function byType<Text, Template, Media>(
+  message: Message,
+  cases: {
+    text(content: MessageContents['text']): Text
+    template(content: MessageContents['template']): Template
+    media(content: MessageContents['media']): Media
+  },
+): Text | Template | Media {
+  switch (message.type) {
+    case 'text':
+      return cases.text(message.text)
+    case 'template':
+      return cases.template(message.template)
+    case 'media':
+      return cases.media(message.media)
+    default:
+      return message satisfies never
+  }
 }

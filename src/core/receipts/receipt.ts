@@ -60,7 +60,7 @@ export interface ReceiptRequest {
   nowMs: number
 }
 
-/** How a provider's receipts are proven and read. Pure. */
+/** How a provider's receipts are proven and read, without I/O. */
 export interface ReceiptRules<Config = unknown> {
   /** The provider's words for the result of a message. */
   words: Readonly<Record<string, ReceiptKind>>

@@ -4,28 +4,30 @@ import type { Emulator } from '../../providers/shared/dev/emulator.ts'
 
 type AnyEmulator = Emulator<unknown, never>
 
+/** For the examples of a provider that calls no server. */
+const noEmulator: AnyEmulator = { config: {}, calls: [], answerNext() {}, async stop() {} }
+
 /** Each provider's folder has one, which no production build loads: so it is found by its name. */
 export async function emulationOf(provider: ProviderName): Promise<Emulation> {
   const { emulation } = await import(/* @vite-ignore */ `../../providers/${provider}/dev/index.ts`)
   return emulation
 }
 
-const emulations = await Promise.all(
-  providerNames.map(async (name): Promise<[ProviderName, Emulation]> => [name, await emulationOf(name)]),
+const emulations = new Map(
+  await Promise.all(providerNames.map(async (name) => [name, await emulationOf(name)] as const)),
 )
 
 /** Every provider except the sandbox, which calls no server. */
 export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
-export const emulatedProviders = emulations
-  .filter(([, { start }]) => start)
-  .map(([name]) => name) as EmulatedProvider[]
+const isEmulated = (name: ProviderName): name is EmulatedProvider => emulations.get(name)?.start !== undefined
+export const emulatedProviders = providerNames.filter(isEmulated)
 
 export type Emulators = Readonly<Record<EmulatedProvider, AnyEmulator>>
 
 /** Starts one emulator of each provider, in this process. */
 export async function startEmulators(): Promise<Emulators> {
-  const started = emulations.map(async ([name, { start }]) => start && [name, await start()])
-  return Object.fromEntries((await Promise.all(started)).filter((one) => one !== undefined))
+  const started = emulatedProviders.map(async (name) => [name, await emulations.get(name)?.start?.()])
+  return Object.fromEntries(await Promise.all(started))
 }
 
 /** Sends to play in the demo: of the sandbox, and through each provider to its emulator. */
@@ -33,8 +35,8 @@ export const demoExamples = (
   emulators: Emulators,
   channels: Readonly<Record<ProviderName, string>>,
 ): (Example & { channelId: string })[] =>
-  emulations.flatMap(([name, { examples }]) =>
-    examples((emulators as Record<string, AnyEmulator>)[name] as AnyEmulator).map((example) => ({
+  [...emulations].flatMap(([name, { examples }]) =>
+    examples(isEmulated(name) ? emulators[name] : noEmulator).map((example) => ({
       ...example,
       channelId: channels[name],
     })),

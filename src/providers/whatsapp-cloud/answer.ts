@@ -25,7 +25,7 @@ function readError(status: number, body: string): AnswerParts {
   const code = Number.isInteger(given) ? String(given) : undefined
   // A phone number id that doesn't exist, or that the token may not use: `"code":100,"error_subcode":33`. Otherwise 100 is about
   // the message.
-  const isOfNumber = code === '100' && String(error_subcode) === numberUnknown
+  const isOfNumber = code === '100' && error_subcode === Number(numberUnknown)
   return {
     code,
     decidingCode: isOfNumber ? numberUnknown : code,
@@ -34,7 +34,7 @@ function readError(status: number, body: string): AnswerParts {
     title: (textIn(message) ?? '').replace(/^\(#\d+\) */, ''),
     // May repeat content or contact.
     details: textIn(Object(error_data).details),
-    reason: code === undefined && status < 400 ? redirected(status) : undefined,
+    reason: code === undefined && status >= 300 && status < 400 ? redirected(status) : undefined,
   }
 }
 

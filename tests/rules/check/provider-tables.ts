@@ -1,12 +1,13 @@
 import type { ChannelLimits, MediaLimits } from '../../../src/core/channels/provider.ts'
 import { mediaTypes } from '../../../src/core/messages/message.ts'
+import { causeOfSign, isOfChannel } from '../../../src/core/suppression/suppression.ts'
 import type { Provider } from '../../../src/providers/define-provider.ts'
 import type { KnownCode } from '../../../src/providers/shared/code-table.ts'
 import { failureOfStatus } from '../../../src/providers/shared/http/status-failures.ts'
 
 /** Tables for the docs, as Markdown, made of what a provider's code says. */
 
-const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |')
+const row = (cells: readonly string[]) => `|${cells.map((cell) => (cell ? ` ${cell} |` : ' |')).join('')}`
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row)].join('\n')
 
@@ -78,12 +79,17 @@ function waitInWords(wait: KnownCode['wait']): string {
 export function statusesTable({ call }: Provider): string {
   const own = typeof call === 'string' ? {} : call.statuses
   const groups = new Map<string, string[]>()
-  for (let status = 300; status < 600; status++) {
+  const add = (status: number, called: string) => {
     const { outcome, fault } = failureOfStatus({ status }, own)
     const key = `\`${outcome}\`|\`${fault}\``
-    groups.set(key, [...(groups.get(key) ?? []), String(status)])
+    groups.set(key, [...(groups.get(key) ?? []), called])
   }
-  const rows = [...groups].map(([key, list]) => [codesInWords(list), ...key.split('|')])
+  for (let status = 300; status < 600; status++) add(status, String(status))
+  add(600, 'any other')
+  const rows = [...groups].map(([key, list]) => [
+    codesInWords(list).replace('`any other`', 'any other'),
+    ...key.split('|'),
+  ])
   return table(
     ['Status', '`outcome`', '`fault`'],
     [
@@ -112,11 +118,21 @@ export const otherCodesTable = ({ otherCodes = {} }: Provider): string =>
     grouped(Object.entries(otherCodes)).map(([list, meaning]) => [codesInWords(list), meaning]),
   )
 
+const suppressedFor = { channel: 'the channel', account: 'all channels of the account' }
+const isFirst = (item: string, index: number, items: readonly string[]) => items.indexOf(item) === index
+
 /** Codes after which a contact is suppressed. */
-export const suppressingTable = ({ suppressingCodes = {} }: Provider): string =>
+export const suppressingTable = ({ suppressingCodes = {}, contactTypes }: Provider): string =>
   table(
-    ['Code', 'The contact is suppressed, with the cause'],
-    grouped(Object.entries(suppressingCodes)).map(([list, cause]) => [codesInWords(list), `\`${cause}\``]),
+    ['Code', 'The contact is suppressed, with the cause', 'For'],
+    grouped(Object.entries(suppressingCodes)).map(([list, sign]) => [
+      codesInWords(list),
+      `\`${causeOfSign(sign)}\``,
+      contactTypes
+        .map((type) => suppressedFor[isOfChannel(sign, type) ? 'channel' : 'account'])
+        .filter(isFirst)
+        .join(', '),
+    ]),
   )
 
 /** All providers side by side. */
@@ -129,7 +145,8 @@ export const comparison = (providers: Readonly<Record<string, Provider>>): strin
       provider.contactTypes.join(', '),
       textsOf(provider),
       `\`${provider.onUncertain}\``,
-      provider.receipts ? 'yes' : 'no',
+      // The sandbox makes its receipts itself, so that it has no rules for reading them.
+      provider.receipts || provider.call === 'sandbox' ? 'yes' : 'no',
     ]),
   )
 

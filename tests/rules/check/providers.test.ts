@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { onUncertainWords } from '../../../src/core/sends/outcome.ts'
 import { providerNames, providers } from '../../../src/providers/index.ts'
+import { receivingConfigs } from '../../system/hostile/receiving-configs.ts'
 
 /** Where a provider may be named: its own files, the maps, and what shows them all in development. */
 const places = ['src/providers/', 'workers/providers/', 'src/dev/']
@@ -17,9 +18,7 @@ const sources = ['src', 'workers', 'db']
 function naming(text: string): string[] {
   const isWord = (name: string) => (onUncertainWords as readonly string[]).includes(name)
   return providerNames.filter((name) =>
-    new RegExp(isWord(name) ? `providers/${name}\\.ts` : `['"\`]${name}['"\`]|providers/${name}\\.ts`).test(
-      text,
-    ),
+    new RegExp(isWord(name) ? `providers/${name}/` : `['"\`]${name}['"\`]|providers/${name}/`).test(text),
   )
 }
 
@@ -34,7 +33,8 @@ test('no provider is named outside its files, the maps and src/dev: adding one t
 
 test.each([
   'if (channel.provider === "webhook") {',
-  "import { x } from './providers/sandbox.ts'",
+  "import { x } from '../providers/sandbox/index.ts'",
+  "import { x } from '../providers/resend/config.ts'",
   '`webhook`',
 ])('that check finds %s', (line) => {
   expect(naming(line)).toHaveLength(1)
@@ -47,6 +47,26 @@ test.each(providerNames)('the page of %s says how to create a channel of it', (n
   const [, argument, onStdin = ''] = given.exec(page) ?? []
   const config = argument ?? onStdin
   expect(providers[name].config.safeParse(JSON.parse(config)).error).toBeUndefined()
+})
+
+const ruleTests = readdirSync('tests/rules', { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.test.ts'))
+  .map((path) => readFileSync(join('tests/rules', path), 'utf8'))
+  .join('\n')
+const receiving = providerNames.filter((name) => providers[name].receipts)
+
+test.each(receiving)('the receipts of %s keep the contract of all receipts', (name) => {
+  expect(ruleTests).toContain(`describeReceipts('${name}'`)
+})
+
+test('hostile receipts come to a channel of every provider that takes receipts', () => {
+  expect(Object.keys(receivingConfigs).sort()).toEqual([...receiving].sort())
+})
+
+test.each(receiving)('the config for hostile receipts of %s turns them on', (name) => {
+  const { config, receipts } = providers[name]
+  const given = Object.entries(receivingConfigs).find(([provider]) => provider === name)?.[1]
+  expect(receipts?.areOn(config.parse(given))).toBe(true)
 })
 
 test.each(providerNames)('%s has a folder and a test of its name', (name) => {

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { inputSchema, type JsonSchema } from '../../../src/api/openapi/json-schema.ts'
 import { exampleBodies, exampleReceipt } from '../../../src/api/routes/examples.ts'
 import { messageTypes } from '../../../src/core/messages/message.ts'
+import { receiptBody } from '../../../src/core/receipts/receipt-body.ts'
 import { parseIdempotencyKey } from '../../../src/core/requests/idempotency-key.ts'
 import { describeIssue, describeIssues } from '../../../src/core/requests/issues.ts'
 import { parseTraceparent } from '../../../src/core/requests/traceparent.ts'
 import { sendRequestSchemas } from '../../../src/core/sends/send-request.ts'
-import { webhookReceipt } from '../../../src/providers/webhook/receipts.ts'
 import { document, faultBy } from '../../support/openapi.ts'
 
 const operations = Object.entries(document.paths).flatMap(([path, byMethod]) =>
@@ -90,7 +90,7 @@ test.each<[object, 'taken' | 'refused']>([
 ])('a receipt %j is %s by the document and by the service', (body, result) => {
   const sent = JSON.parse(JSON.stringify(body))
   expect(faultBy('WebhookReceipt', sent) === undefined).toBe(result === 'taken')
-  expect(webhookReceipt.safeParse(sent).success).toBe(result === 'taken')
+  expect(receiptBody.safeParse(sent).success).toBe(result === 'taken')
 })
 
 test('the description of Idempotency-Key matches its parser', () => {

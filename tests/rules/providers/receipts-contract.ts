@@ -17,6 +17,8 @@ export interface ReceiptHarness {
   offConfig?: object
   /** The provider's words, and what they mean. */
   words: Record<string, ReceiptKind>
+  /** Words that come in requests of another form, which have tests of their own. */
+  otherWords?: Record<string, ReceiptKind>
   /** A request with one receipt, signed for `config` by something else than the code under test. */
   request(requestId: string, word: string): Promise<ReceiptRequest>
   /** Well-signed requests about something else than the result of a message. */
@@ -45,6 +47,10 @@ export function describeReceipts(name: ProviderName, harness: ReceiptHarness): v
       if ('issue' in result) throw new Error(result.issue)
       return result
     }
+
+    test('the words of its page are those that it reads, each with its meaning', () => {
+      expect({ ...harness.words, ...harness.otherWords }).toEqual(rules.words)
+    })
 
     test('a channel takes receipts only with what they need', () => {
       expect(rules.areOn(config)).toBe(true)

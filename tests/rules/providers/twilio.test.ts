@@ -688,6 +688,8 @@ describe('its receipts', () => {
     otherConfig: { ...config, authToken: '3d'.repeat(16) },
     offConfig: { ...config, statusCallback: undefined },
     words: {
+      accepted: 'accepted',
+      scheduled: 'accepted',
       queued: 'accepted',
       sending: 'accepted',
       sent: 'accepted',

@@ -50,6 +50,7 @@ describeReceipts('smtp', {
     delayed: 'accepted',
     relayed: 'accepted',
   },
+  otherWords: { 'auto-replied': 'noted', abuse: 'complained', fraud: 'complained' },
   request: async (requestId, action) => posted(reportOn(requestId, action)),
   unexpected: {
     'a report that it was read': async () => posted(sample('read-report')),

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { expect } from 'vitest'
-import { webhookReceipt } from '../../../src/providers/webhook/receipts.ts'
+import { receiptBody } from '../../../src/core/receipts/receipt-body.ts'
 import { requestIdForm } from '../../support/expect-error.ts'
 import { validateAnswer } from '../../support/openapi.ts'
 import type { RawAnswer } from './connections.ts'
@@ -75,7 +75,7 @@ function error({ request, answer, json }: Exchange) {
 
 const fields = Object.keys(bodySchemas.channelInBody.properties ?? {})
 const headers = ['Content-Type', 'Content-Encoding', 'Idempotency-Key']
-const fieldsOfReceipt = Object.keys(webhookReceipt.shape).join('|')
+const fieldsOfReceipt = Object.keys(receiptBody.shape).join('|')
 const knownPath = new RegExp(
   `^(body|(${fields.join('|')})[\\w.[\\]]*|(\\[\\d+\\]\\.)?(${fieldsOfReceipt})|\\[\\d+\\]|${headers.join('|')}): .`,
 )

@@ -4,8 +4,9 @@ import { deliveryReport } from '../../../src/providers/smtp/dev/reports.ts'
 import { statusCallback } from '../../../src/providers/twilio/dev/reports.ts'
 import { valueMark } from './good-bodies.ts'
 import { damages } from './hostile-bodies.ts'
+import { type ReceivingProvider, receivingConfigs } from './receiving-configs.ts'
 import { contentEncodings, type HostileRequest, moreHeaders, oddIds } from './requests.ts'
-import { publicBaseUrl, type ReceivingProvider, receivingConfigs, type Target, type World } from './world.ts'
+import { publicBaseUrl, type Target, type World } from './world.ts'
 
 type Headers = [string, string][]
 

@@ -6,8 +6,9 @@ import { isOfReceipt } from '../../../src/core/sends/timeline.ts'
 import type { EventFields } from '../../../src/core/sends/timeline-events.ts'
 import { timelineOf } from '../../support/attempts.ts'
 import type { Exchange } from './laws.ts'
+import { receivingConfigs } from './receiving-configs.ts'
 import type { HostileRequest } from './requests.ts'
-import { receivingConfigs, type World } from './world.ts'
+import type { World } from './world.ts'
 
 /** A body that was accepted: of the form that docs/reference/api.md#body describes. */
 interface TakenBody {

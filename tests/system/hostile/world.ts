@@ -6,7 +6,7 @@ import { attemptedSend } from '../../support/attempts.ts'
 import { accept, buildAccount, buildKey, newContact, textBody } from '../../support/builders.ts'
 import { buildProviderChannel } from '../../support/provider-channel.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { webhookSecret } from '../../support/webhook-receiver.ts'
+import { type ReceivingProvider, receivingConfigs } from './receiving-configs.ts'
 
 /** A service as hostile clients meet it: an account with a channel of every provider, and others beside it. */
 export interface World {
@@ -38,37 +38,6 @@ export const maxBodyBytes = 128 * 1024
 export const contentSid = `HX${'0d'.repeat(16)}`
 
 export const publicBaseUrl = 'https://messages.example.com'
-
-/** Configs of channels that take receipts. */
-export const receivingConfigs = {
-  webhook: { url: 'https://example.com/hook', secret: webhookSecret },
-  'whatsapp-cloud': {
-    phoneNumberId: '1',
-    accessToken: 'token',
-    appSecret: 'secret-of-the-app',
-    verifyToken: 'token-of-the-webhook',
-  },
-  twilio: {
-    accountSid: `AC${'0a'.repeat(16)}`,
-    authToken: 'token',
-    from: '+15550100100',
-    statusCallback: true,
-  },
-  smtp: { host: 'mail.example.com', from: 'sender@example.com', bounceToken: 'token-of-the-pipe' },
-  resend: {
-    apiKey: 're_key',
-    from: 'sender@example.com',
-    webhookSecret: `whsec_${Buffer.alloc(24, 'resend').toString('base64')}`,
-  },
-  vonage: {
-    via: 'whatsapp',
-    from: '+15550100100',
-    apiKey: 'key',
-    apiSecret: 'secret',
-    signatureSecret: 'secret-of-signatures',
-  },
-}
-export type ReceivingProvider = keyof typeof receivingConfigs
 
 /** A config for a provider without one here: its emulator's, which isn't called. */
 async function configOf(provider: ProviderName): Promise<object> {

@@ -52,7 +52,7 @@ type Fetch = (
  */
 export function createFetchLinkedMedia(
   { settings }: Needs<never, 'PROVIDER_TIMEOUT_SECONDS' | 'WORKER_CONCURRENCY'>,
-  providers: Readonly<Record<string, Sender>>,
+  senders: Readonly<Record<string, Sender>>,
   putOffs = new PutOffs(),
 ): Fetch {
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
@@ -90,7 +90,7 @@ export function createFetchLinkedMedia(
   }
 
   return async (send, delivery, memory) => {
-    const { media: fetcher } = providers[send.provider] ?? {}
+    const { media: fetcher } = senders[send.provider] ?? {}
     const { message } = delivery
     if (!fetcher || message.type !== 'media' || delivery.mediaContent) return delivery
     const { requestId, tooLateAt = Number.POSITIVE_INFINITY } = send

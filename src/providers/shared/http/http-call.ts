@@ -54,7 +54,7 @@ export interface AnswerParts {
   reason?: string | undefined
 }
 
-/** How a provider is called by HTTP. All functions are pure: workers/providers/http-sender.ts makes the call. */
+/** How a provider is called by HTTP. No function does I/O or waits: workers/providers/http-sender.ts makes the call. */
 export interface HttpCall<Config> {
   /** The provider's name in reasons, such as `Vonage`. */
   label: string

@@ -13,15 +13,16 @@ export interface AnswerRules<Config> {
   codes?: CodeTable | undefined
 }
 
+export type Refusal = Exclude<Outcome, { outcome: 'sent' }>
+
 /** The outcome of a provider's answer. A 2xx is accepted, whatever its body; otherwise the code decides, or else the status. */
 export function outcomeOfAnswer<Config>(
   answer: HttpAnswer,
   rules: AnswerRules<Config>,
   config: Config,
 ): Outcome {
-  const parts = rules.call.read(answer)
-  if (!isSuccess(answer.status)) return refusalOf(answer, parts, rules, config)
-  const { messageId, heldBackAs } = parts
+  if (!isSuccess(answer.status)) return refusalOf(answer, rules, config)
+  const { messageId, heldBackAs } = rules.call.read(answer)
   return {
     outcome: 'sent',
     providerMessageId: messageId,
@@ -30,12 +31,13 @@ export function outcomeOfAnswer<Config>(
   }
 }
 
-function refusalOf<Config>(
+/** The outcome of an answer that isn't a 2xx. */
+export function refusalOf<Config>(
   answer: HttpAnswer,
-  parts: AnswerParts,
   { call, codes }: AnswerRules<Config>,
   config: Config,
-): Outcome {
+): Refusal {
+  const parts = call.read(answer)
   const { code, decidingCode = code } = parts
   const known = codes && knownCode(codes, decidingCode)
   const failure = known ? failureIn(known) : (parts.failure ?? failureByStatus(answer, code, { call, codes }))
