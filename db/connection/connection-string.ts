@@ -28,6 +28,8 @@ export function databaseUrlIssue(url: string): string | undefined {
   if (hasCutPassword(parsed)) return cutPassword
   const issue = sslIssue(parsed)
   if (issue !== undefined) return issue
+  if (unreadableEscapes.test(url.match(databaseName)?.[0] ?? ''))
+    return 'names a database with ? or #, which node-postgres cannot read; rename it'
   try {
     new pg.Client({ connectionString: connectionString(url) })
     return undefined
@@ -63,6 +65,8 @@ function isReadable(file: string | null): boolean {
 
 /** Escapes that node-postgres leaves in a database's name. libpq decodes them, as in `…/a%2Fb`. */
 const reservedEscapes = /%(2F|3A|3B|40|26|3D|2B|24|2C)/gi
+/** Those that it leaves in any case. */
+const unreadableEscapes = /%(3F|23)/i
 const databaseName = /(?<=^postgres(?:ql)?:\/\/[^/?#]*\/)[^?#]+/i
 
 /** Converts a PostgreSQL URL for node-postgres, which by itself treats `sslmode=require` like `verify-full`. */

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { connectionString } from '../../../db/connection/connection-string.ts'
+import { connectionString, databaseUrlIssue } from '../../../db/connection/connection-string.ts'
 
 test.each([
   ['postgres://u:p@h:5432/a%2Fb', 'a/b'],
@@ -11,4 +11,17 @@ test.each([
   ['postgres://h/plain', 'plain'],
 ])('the name of the database in %s is %s, as libpq reads it', (url, database) => {
   expect(new pg.Client({ connectionString: connectionString(url) }).database).toBe(database)
+})
+
+test.each(['postgres://h/a%3Fb', 'postgres://h/a%23b?sslmode=require'])(
+  'the database of %s is refused, since node-postgres would look for another name',
+  (url) => {
+    expect(databaseUrlIssue(url)).toBe(
+      'names a database with ? or #, which node-postgres cannot read; rename it',
+    )
+  },
+)
+
+test('a ? that begins the parameters is no part of the name', () => {
+  expect(databaseUrlIssue('postgres://h/a?application_name=b%23c')).toBeUndefined()
 })
