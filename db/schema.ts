@@ -27,6 +27,7 @@ import type { DeliveryState } from '../src/core/receipts/receipt.ts'
 import type { FallbackCause } from '../src/core/sends/fallback.ts'
 import type { Ordering } from '../src/core/sends/lane.ts'
 import type { OnUncertain } from '../src/core/sends/outcome.ts'
+import type { Metadata } from '../src/core/sends/send-request.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/sends/timeline.ts'
 import type { AutoCause, SuppressionCause } from '../src/core/suppression/suppression.ts'
 import type { ProviderName } from '../src/providers/index.ts'
@@ -240,7 +241,7 @@ export const sends = pgTable(
     acceptedAt: moment('accepted_at').notNull().default(sql`clock_timestamp()`),
     nextAttemptAt: moment('next_attempt_at').notNull().default(sql`clock_timestamp()`),
     finishedAt: moment('finished_at'),
-    /** If it is still queued at this time, it fails; null if its channel's sends don't expire. */
+    /** If it is still queued at this time, it fails; null if it doesn't expire. */
     expiresAt: moment('expires_at'),
     /** Attempts begun so far. */
     attempt: integer('attempt').notNull().default(0),
@@ -271,6 +272,10 @@ export const sends = pgTable(
     pendingReceipts: jsonb('pending_receipts').$type<object[]>(),
     /** The client's own id, which any number of sends may have. */
     reference: text('reference'),
+    /** The client's own limit of its wait, within `expires_at`: a replay doesn't extend it. */
+    expiresInSeconds: integer('expires_in_seconds'),
+    /** The client's own notes on the send. */
+    metadata: jsonb('metadata').$type<Metadata>(),
     /** The time for which the client asked; null for at once. */
     sendAt: moment('send_at'),
     /** The number of its last change, as callbacks count them, from 1 (db/callbacks/new-callbacks.ts). */
@@ -331,6 +336,8 @@ export const scheduledSends = pgTable(
     acceptedAt: moment('accepted_at').notNull().default(sql`clock_timestamp()`),
     traceparent: text('traceparent'),
     reference: text('reference'),
+    expiresInSeconds: integer('expires_in_seconds'),
+    metadata: jsonb('metadata').$type<Metadata>(),
     sendAt: moment('send_at').notNull(),
     apiKeyId: uuid('api_key_id'),
   },

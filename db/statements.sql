@@ -437,11 +437,11 @@ written as (
   insert into sends as s (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, accepted_at, status, finished_at, change_number)
+    send_at, reference, expires_in_seconds, metadata, accepted_at, status, finished_at, change_number)
   select
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, accepted_at, 'canceled', clock_timestamp(), 1
+    send_at, reference, expires_in_seconds, metadata, accepted_at, 'canceled', clock_timestamp(), 1
   from taken
   returning
     s.request_id, s.status,
@@ -581,7 +581,7 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
                   'type', c.type, 'at', to_char(c.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
                   'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
                   'channelId', coalesce(s.former_channels[1], s.channel_id),
-                  'messageType', s.message_type, 'reference', s.reference,
+                  'messageType', s.message_type, 'reference', s.reference, 'metadata', s.metadata,
                   'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
                   'providerAt', c.provider_at, 'providerCode', c.provider_code,
                   'status', c.status, 'delivery', c.delivery, 'tried', c.tried,
@@ -1657,6 +1657,7 @@ select s.request_id as "requestId", s.status as "status",
      where e.request_id = s.request_id and e.event = 'undelivered'
      order by e.at desc limit 1) end as "undelivered",
   s.send_at as "sendAt", s.reference as "reference",
+  s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
   case when s.former_channels is not null then s.channel_id end as "sentThrough",
        s.message, s.former_channels as "formerChannels", s.channel_id as "presentChannelId",
        s.expires_at as "expiresAt", clock_timestamp() as now,
@@ -1734,6 +1735,7 @@ from (
        where e.request_id = s.request_id and e.event = 'undelivered'
        order by e.at desc limit 1) end as "undelivered",
     s.send_at as "sendAt", s.reference as "reference",
+    s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
     case when s.former_channels is not null then s.channel_id end as "sentThrough"
   from sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)
   union all
@@ -1744,7 +1746,9 @@ from (
     null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
     null as "attemptRecord", null as "providerMessageId", null as "failure",
     null as "delivery", null as "deliveryAt", null as "undelivered",
-    s.send_at as "sendAt", s.reference as "reference", null as "sentThrough"
+    s.send_at as "sendAt", s.reference as "reference",
+    s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
+    null as "sentThrough"
   from scheduled_sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)) found
   left join send_events e on e.request_id = found."requestId"
 order by e.id;
@@ -2266,7 +2270,7 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "recordBy" timestamptz,
+    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz,
     "isLater" boolean)) with ordinality as fields
   where now() < $5::timestamptz),
 -- The key, if it is unused, or its last use has expired.
@@ -2324,13 +2328,14 @@ recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent, send_at, reference, counted_as)
+    overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
+    metadata, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-    reference, 'waiting'
+    reference, "expiresInSeconds", metadata, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2344,11 +2349,12 @@ scheduled as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference)
+    send_at, reference, expires_in_seconds, metadata)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", traceparent, "sendAt", reference
+    "closeConversation", traceparent, "sendAt", reference, "expiresInSeconds",
+    metadata
   from admitted where "isLater"
   order by ordinality
   returning request_id, null::uuid, false, account_id, channel_id, accepted_at)
@@ -2366,7 +2372,7 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "recordBy" timestamptz)) with ordinality as fields
+    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
@@ -2420,13 +2426,14 @@ recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent, send_at, reference, counted_as)
+    overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
+    metadata, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-    reference, 'waiting'
+    reference, "expiresInSeconds", metadata, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2447,13 +2454,14 @@ recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent, send_at, reference, counted_as)
+    overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
+    metadata, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-    reference, 'waiting'
+    reference, "expiresInSeconds", metadata, 'waiting'
   from (
     -- The send before it in its lane, and whether it goes to the overflow.
     select given.*,
@@ -2480,7 +2488,7 @@ recorded as (
         "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
         "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
         "traceparent" text, "sendAt" timestamptz, "reference" text,
-        "recordBy" timestamptz)
+        "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)
       where clock_timestamp() < "recordBy") given) ordered
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2502,7 +2510,7 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "recordBy" timestamptz)) with ordinality as fields
+    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
@@ -2556,13 +2564,14 @@ recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent, send_at, reference, counted_as)
+    overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
+    metadata, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-    reference, 'waiting'
+    reference, "expiresInSeconds", metadata, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2589,7 +2598,7 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "recordBy" timestamptz)) with ordinality as fields
+    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
@@ -2628,13 +2637,14 @@ recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent, send_at, reference, counted_as)
+    overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
+    metadata, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-    reference, 'waiting'
+    reference, "expiresInSeconds", metadata, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2862,7 +2872,11 @@ given as materialized (
     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                          'name', s.contact_name)) as contact,
     s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
-    channels.expire_after_seconds as "expireAfterSeconds", s.traceparent, s.reference,
+    least(channels.expire_after_seconds,
+          extract(epoch from (
+            greatest(s.accepted_at, s.send_at)
+              + s.expires_in_seconds * interval '1 s') - clock_timestamp())) as "expireAfterSeconds",
+    s.traceparent, s.reference, s.expires_in_seconds as "expiresInSeconds", s.metadata,
     s.send_at as "sendAt", s.accepted_at as "acceptedAt",
          row_number() over (order by s.send_at, s.seq) as ordinality
   from chosen s join channels on channels.id = s.channel_id),
@@ -2901,13 +2915,14 @@ ordered as (
 insert into sends (
   request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
   contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-  overflow, expires_at, traceparent, send_at, reference, accepted_at)
+  overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
+  metadata, accepted_at)
 select
   "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
   contact->>'value', contact->>'name', message->>'type', message, "flowId",
   "closeConversation", lane, behind, overflow,
   clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-  reference, "acceptedAt"
+  reference, "expiresInSeconds", metadata, "acceptedAt"
 from ordered
 order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
@@ -2930,7 +2945,11 @@ given as materialized (
     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                          'name', s.contact_name)) as contact,
     s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
-    channels.expire_after_seconds as "expireAfterSeconds", s.traceparent, s.reference,
+    least(channels.expire_after_seconds,
+          extract(epoch from (
+            greatest(s.accepted_at, s.send_at)
+              + s.expires_in_seconds * interval '1 s') - clock_timestamp())) as "expireAfterSeconds",
+    s.traceparent, s.reference, s.expires_in_seconds as "expiresInSeconds", s.metadata,
     s.send_at as "sendAt", s.accepted_at as "acceptedAt",
          row_number() over (order by s.send_at, s.seq) as ordinality
   from chosen s join channels on channels.id = s.channel_id),
@@ -2969,13 +2988,14 @@ ordered as (
 insert into sends (
   request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
   contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-  overflow, expires_at, traceparent, send_at, reference, accepted_at)
+  overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
+  metadata, accepted_at)
 select
   "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
   contact->>'value', contact->>'name', message->>'type', message, "flowId",
   "closeConversation", lane, behind, overflow,
   clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-  reference, "acceptedAt"
+  reference, "expiresInSeconds", metadata, "acceptedAt"
 from ordered
 order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
@@ -4394,6 +4414,10 @@ chosen as materialized (
   select s.* from sends s
   where s.request_id = $1 and (s.status = any('{failed,uncertain}') and s.failure is not null
      and not (s.failure = 'canceled after an attempt that may have got through')
+     and not coalesce(
+         greatest(s.accepted_at, s.send_at)
+           + s.expires_in_seconds * interval '1 s'
+         <= clock_timestamp(), false)
      and (s.message->'media'->>'sizeBytes' is null
           or exists (select from media m where m.request_id = s.request_id))
      and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
@@ -4445,7 +4469,7 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- Their next states, numbered. They expire by the channel's present setting.
+-- Their next states, numbered. They expire by the channel's present setting, and by their own limits.
 written as (
   update sends s set
     status = 'queued',
@@ -4459,8 +4483,11 @@ written as (
     worker = null,
     attempt_record = null,
     provider_message_id = null,
-    expires_at = case when channels.expire_after_seconds is not null then
-        due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end,
+    expires_at = least(
+      greatest(s.accepted_at, s.send_at)
+        + s.expires_in_seconds * interval '1 s',
+      case when channels.expire_after_seconds is not null then
+        due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end),
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
         counted_as('queued', s.delivery, null, null, null)
@@ -4542,11 +4569,19 @@ page as materialized (
                 order by e.at desc limit 1) end,
              s.attempt_record)->>'providerCode' = $10)
          and ($11::timestamptz is null or s.finished_at <= $11)) as is_in_set,
-         case when not (s.status = any($3) and s.failure is not null
-            and not (s.failure = 'canceled after an attempt that may have got through')
-            and (s.message->'media'->>'sizeBytes' is null
-                 or exists (select from media m where m.request_id = s.request_id))
-            and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
+         case when coalesce(
+             greatest(s.accepted_at, s.send_at)
+               + s.expires_in_seconds * interval '1 s'
+             <= clock_timestamp(), false) then 'expired'
+              when not (s.status = any($3) and s.failure is not null
+                 and not (s.failure = 'canceled after an attempt that may have got through')
+                 and not coalesce(
+                     greatest(s.accepted_at, s.send_at)
+                       + s.expires_in_seconds * interval '1 s'
+                     <= clock_timestamp(), false)
+                 and (s.message->'media'->>'sizeBytes' is null
+                      or exists (select from media m where m.request_id = s.request_id))
+                 and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
               when exists (
                   select from suppressions e
                   where e.account_id = s.account_id and e.channel_id is null
@@ -4623,11 +4658,19 @@ chosen as materialized (
              order by e.at desc limit 1) end,
           s.attempt_record)->>'providerCode' = $10)
       and ($11::timestamptz is null or s.finished_at <= $11))
-    and case when not (s.status = any($3) and s.failure is not null
-         and not (s.failure = 'canceled after an attempt that may have got through')
-         and (s.message->'media'->>'sizeBytes' is null
-              or exists (select from media m where m.request_id = s.request_id))
-         and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
+    and case when coalesce(
+          greatest(s.accepted_at, s.send_at)
+            + s.expires_in_seconds * interval '1 s'
+          <= clock_timestamp(), false) then 'expired'
+           when not (s.status = any($3) and s.failure is not null
+              and not (s.failure = 'canceled after an attempt that may have got through')
+              and not coalesce(
+                  greatest(s.accepted_at, s.send_at)
+                    + s.expires_in_seconds * interval '1 s'
+                  <= clock_timestamp(), false)
+              and (s.message->'media'->>'sizeBytes' is null
+                   or exists (select from media m where m.request_id = s.request_id))
+              and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
            when exists (
                select from suppressions e
                where e.account_id = s.account_id and e.channel_id is null
@@ -4725,7 +4768,7 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- Their next states, numbered. They expire by the channel's present setting.
+-- Their next states, numbered. They expire by the channel's present setting, and by their own limits.
 written as (
   update sends s set
     status = 'queued',
@@ -4739,8 +4782,11 @@ written as (
     worker = null,
     attempt_record = null,
     provider_message_id = null,
-    expires_at = case when channels.expire_after_seconds is not null then
-        due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end,
+    expires_at = least(
+      greatest(s.accepted_at, s.send_at)
+        + s.expires_in_seconds * interval '1 s',
+      case when channels.expire_after_seconds is not null then
+        due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end),
     change_number = s.change_number + 1,
     counted_as = case when s.counted_as is not null then
         counted_as('queued', s.delivery, null, null, null)
@@ -4818,7 +4864,9 @@ select s.request_id as "requestId", 'queued' as "status", s.channel_id as "chann
   null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
   null as "attemptRecord", null as "providerMessageId", null as "failure",
   null as "delivery", null as "deliveryAt", null as "undelivered",
-  s.send_at as "sendAt", s.reference as "reference", null as "sentThrough" from s;
+  s.send_at as "sendAt", s.reference as "reference",
+  s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
+  null as "sentThrough" from s;
 
 -- resend_callbacks_of_endpoint: Makes a page of the callbacks of an endpoint wait again.
 -- $1: the endpoint; $2: since when; $3: whether only those that were given up; $4: after this send; $5: and number;
@@ -4909,7 +4957,7 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "recordBy" timestamptz)) with ordinality as fields
+    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The keys that are unused, or whose last use has expired.
 keyed as (
@@ -4943,11 +4991,12 @@ recorded as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference)
+    send_at, reference, expires_in_seconds, metadata)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", traceparent, "sendAt", reference
+    "closeConversation", traceparent, "sendAt", reference, "expiresInSeconds",
+    metadata
   from admitted
   order by ordinality
   returning request_id as "requestId", accepted_at),
@@ -4969,7 +5018,7 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "recordBy" timestamptz)) with ordinality as fields
+    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The keys that are unused, or whose last use has expired.
 keyed as (
@@ -5003,11 +5052,12 @@ recorded as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference)
+    send_at, reference, expires_in_seconds, metadata)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", traceparent, "sendAt", reference
+    "closeConversation", traceparent, "sendAt", reference, "expiresInSeconds",
+    metadata
   from admitted
   order by ordinality
   returning request_id as "requestId", accepted_at)
@@ -5040,8 +5090,10 @@ asked as (
   select channel_id, former_channels, lane, seq, behind, next_attempt_at, expires_at, false as is_scheduled
   from sends where request_id = $1
   union all
-  select channel_id, null, null, null, null, send_at, null, true
-  from scheduled_sends where request_id = $1),
+  select channel_id, null, null, null, null, send_at,
+    greatest(s.accepted_at, s.send_at)
+      + s.expires_in_seconds * interval '1 s', true
+  from scheduled_sends s where request_id = $1),
 -- The reason for which it waits.
 wait as (
   select first.*
@@ -5542,11 +5594,19 @@ page as materialized (
                 order by e.at desc limit 1) end,
              s.attempt_record)->>'providerCode' = $10)
          and ($11::timestamptz is null or s.finished_at <= $11)) as is_in_set,
-         case when not (s.status = any($3) and s.failure is not null
-            and not (s.failure = 'canceled after an attempt that may have got through')
-            and (s.message->'media'->>'sizeBytes' is null
-                 or exists (select from media m where m.request_id = s.request_id))
-            and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
+         case when coalesce(
+             greatest(s.accepted_at, s.send_at)
+               + s.expires_in_seconds * interval '1 s'
+             <= clock_timestamp(), false) then 'expired'
+              when not (s.status = any($3) and s.failure is not null
+                 and not (s.failure = 'canceled after an attempt that may have got through')
+                 and not coalesce(
+                     greatest(s.accepted_at, s.send_at)
+                       + s.expires_in_seconds * interval '1 s'
+                     <= clock_timestamp(), false)
+                 and (s.message->'media'->>'sizeBytes' is null
+                      or exists (select from media m where m.request_id = s.request_id))
+                 and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
               when exists (
                   select from suppressions e
                   where e.account_id = s.account_id and e.channel_id is null

@@ -11,7 +11,7 @@ export interface NewSend extends Omit<SendRequest, 'mediaContent'> {
   /** The API key that posts it. */
   apiKeyId: string
   ordering: Ordering
-  /** How long it may wait; undefined if it doesn't expire. */
+  /** How long it may wait: by its channel, and no longer than its own `expiresInSeconds`. Undefined if it doesn't expire. */
   expireAfterSeconds: number | undefined
   /** Hash of its Idempotency-Key, and fingerprint of its request; both in hex. */
   idempotency: { hash: string; fingerprint: string } | undefined
@@ -37,6 +37,8 @@ const fieldTypes = {
   traceparent: 'text',
   sendAt: 'timestamptz',
   reference: 'text',
+  expiresInSeconds: 'int',
+  metadata: 'jsonb',
   recordBy: 'timestamptz',
 } satisfies Record<keyof NewSend, string>
 
@@ -65,6 +67,8 @@ const columns = {
   traceparent: 'traceparent',
   sendAt: '"sendAt"',
   reference: 'reference',
+  expiresInSeconds: '"expiresInSeconds"',
+  metadata: 'metadata',
 } satisfies Columns & Record<keyof Columns & keyof NewSend, string>
 
 const keys = Object.keys(columns) as (keyof typeof columns)[]
@@ -83,6 +87,11 @@ const scheduledKeys = keys.filter((key) => key in scheduledSends) as (keyof type
 export const scheduledColumnNames = sqlList(scheduledKeys.map((key) => scheduledSends[key].name))
 export const scheduledColumnValues = sqlList(scheduledKeys.map((key) => columns[key]))
 
+/** SQL of the end of the client's own limit of a row `s` of either table; null without one. */
+export const ownExpiry = sqlText`
+  greatest(s.accepted_at, s.send_at)
+    + s.expires_in_seconds * interval '1 s'`
+
 /** SQL of the fields of rows `s` of scheduled sends whose channels are `channels`, as an accept gives them now. */
 export const fieldsOfScheduled = sqlText`
   s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
@@ -90,5 +99,8 @@ export const fieldsOfScheduled = sqlText`
   jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                        'name', s.contact_name)) as contact,
   s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
-  channels.expire_after_seconds as "expireAfterSeconds", s.traceparent, s.reference,
+  least(channels.expire_after_seconds,
+        extract(epoch from (
+          ${ownExpiry}) - clock_timestamp())) as "expireAfterSeconds",
+  s.traceparent, s.reference, s.expires_in_seconds as "expiresInSeconds", s.metadata,
   s.send_at as "sendAt", s.accepted_at as "acceptedAt"`

@@ -49,6 +49,8 @@ const columns: Record<keyof SendRecord, [ofSend: string, ofScheduled?: string]> 
   undelivered: [undelivered, 'null'],
   sendAt: ['s.send_at'],
   reference: ['s.reference'],
+  expiresInSeconds: ['s.expires_in_seconds'],
+  metadata: ['s.metadata'],
   sentThrough: [sentThrough, 'null'],
 }
 

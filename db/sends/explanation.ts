@@ -2,6 +2,7 @@ import { maxCountedAhead, type SendFacts } from '../../src/core/explanation/expl
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/sends/timeline.ts'
 import type { ProviderName } from '../../src/providers/index.ts'
 import { meaningOfAnswer } from '../../src/providers/meaning-of-answer.ts'
+import { ownExpiry } from '../admission/new-send.ts'
 import type { Database } from '../connection/client.ts'
 import { isUnfinished } from '../delivery/lane-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -43,8 +44,9 @@ const factsStatement = prepared<FactsRow>(
       select channel_id, former_channels, lane, seq, behind, next_attempt_at, expires_at, false as is_scheduled
       from sends where request_id = $1
       union all
-      select channel_id, null, null, null, null, send_at, null, true
-      from scheduled_sends where request_id = $1),
+      select channel_id, null, null, null, null, send_at,
+        ${ownExpiry}, true
+      from scheduled_sends s where request_id = $1),
     -- The reason for which it waits.
     wait as (
       select first.*

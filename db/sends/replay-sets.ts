@@ -14,7 +14,7 @@ import type { Database } from '../connection/client.ts'
 import { folded } from '../delivery/contact-rule.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
-import { canBeReplayed, type ReplayableStatus, replaying } from './replays.ts'
+import { canBeReplayed, isPastOwnExpiry, type ReplayableStatus, replaying } from './replays.ts'
 
 /** A set of failed or uncertain sends of a channel, that has them now. Absent filters match all. */
 export interface ReplaySet {
@@ -106,7 +106,8 @@ const mayFallBack = sqlText`
 const suppressionKey = `${given.suppressionKey}::bytea`
 /** SQL of the reason why a send `s` is skipped; null if it isn't. It compares a stored reason with `ownReasons.expired` only. */
 const skippedAs = sqlText`
-  case when not ${canBeReplayed(given.statuses)} then 'gone'
+  case when ${isPastOwnExpiry} then 'expired'
+       when not ${canBeReplayed(given.statuses)} then 'gone'
        when ${isSuppressedEverywhere(suppressionKey)} then 'suppressed'
        when ${isSuppressed(suppressionKey)} and not ${mayFallBack} then 'suppressed'
        when ${isRefused} and not ${given.includeRefused} then 'refused'

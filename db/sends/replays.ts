@@ -1,3 +1,4 @@
+import { ownExpiry } from '../admission/new-send.ts'
 import { announceChange, columnsOfChange } from '../callbacks/new-callbacks.ts'
 import { addChecks } from '../claim-rule.ts'
 import type { Database, Transaction } from '../connection/client.ts'
@@ -15,13 +16,20 @@ export const replaysPerSecond = 20
 /** How many sends of a set are replayed unless an operator sets another limit. */
 export const defaultReplayLimit = 1000
 
+/** SQL that is true for a send `s` that its client wanted to be sent by now, or not at all. */
+export const isPastOwnExpiry = sqlText`
+  coalesce(
+    ${ownExpiry}
+    <= clock_timestamp(), false)`
+
 /**
  * SQL that is true for a send `s` with one of the states that can be replayed: not erased, with its media and its channel, and
- * not canceled, since a client that got a 200 for a cancel relies on it that nothing more is sent.
+ * neither canceled nor past its client's own limit, since a client relies on it that nothing more is sent.
  */
 export const canBeReplayed = (statuses: string) => sqlText`
   (s.status = any(${statuses}) and s.failure is not null
    and not ${isCanceledInDoubt}
+   and not ${isPastOwnExpiry}
    and (s.message->'media'->>'sizeBytes' is null
         or exists (select from media m where m.request_id = s.request_id))
    and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`
@@ -58,7 +66,7 @@ export const replaying = (chosen: string, before: string) => sqlText`
       endOf('a.ended_at'),
       eventOf('a.replayed_at', 'replayed', { nextAttemptAt: isoText('a.due_at') }),
     )}),
-  -- Their next states, numbered. They expire by the channel's present setting.
+  -- Their next states, numbered. They expire by the channel's present setting, and by their own limits.
   written as (
     update sends s set
       status = 'queued',
@@ -72,8 +80,10 @@ export const replaying = (chosen: string, before: string) => sqlText`
       worker = null,
       attempt_record = null,
       provider_message_id = null,
-      expires_at = case when channels.expire_after_seconds is not null then
-          due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end,
+      expires_at = least(
+        ${ownExpiry},
+        case when channels.expire_after_seconds is not null then
+          due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end),
       change_number = s.change_number + 1,
       counted_as = case when s.counted_as is not null then
           counted_as('queued', s.delivery, null, null, null)

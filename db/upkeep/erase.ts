@@ -153,7 +153,7 @@ async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
       select id, ${sql.raw(eventOf('clock_timestamp()', 'erased', {}))} from unnest(${ids}) as id)
     update sends s
     set contact_value = ${erasedContactValue}, contact_name = null, message = ${emptyMessage}, lane = null,
-        provider_message_id = null, failure = null, reference = null, pending_receipts = null,
+        provider_message_id = null, failure = null, reference = null, metadata = null, pending_receipts = null,
         attempt_record = case when s.attempt_record is not null then ${sql.raw(redactedFields('s.attempt_record'))} end
     where s.request_id = any(${ids})`)
 }

@@ -9,6 +9,7 @@ import { erasedContactValue } from '../core/contacts/contact.ts'
 import { wasCanceled } from '../core/explanation/explain.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
 import { nothingThere, whatWasLeftOut } from '../core/sends/left-out.ts'
+import { isPastOwnExpiry, pastOwnExpiry } from '../core/sends/own-expiry.ts'
 import { suppressionKey } from '../core/suppression/suppression.ts'
 import { type Answerer, type CliContext, CliError, renderFields, renderWith } from './answer.ts'
 import { pastMoment, reasonPart, wholeNumber } from './arguments.ts'
@@ -134,6 +135,7 @@ async function replayOne({ db, actor }: CliContext, requestId: string) {
           'refused',
           `The channel of ${requestId} was deleted. Send a new message by another channel instead`,
         )
+      if (isPastOwnExpiry(found.send)) throw new CliError('refused', pastOwnExpiry(requestId))
       throw new CliError('refused', `The media of ${requestId} is no longer kept. Send a new message instead`)
   }
 }

@@ -89,6 +89,8 @@ const otherFields = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   sendAt: new Date('2100-01-01'),
   reference: 'order 7',
+  expiresInSeconds: 60,
+  metadata: { shop: 'Berlin' },
   ...tooLate,
 } satisfies Omit<Required<NewSend>, 'requestId' | 'accountId' | 'channelId'>
 

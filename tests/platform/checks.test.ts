@@ -216,7 +216,8 @@ async function olderDatabase(
     alter table sends drop column delivery, drop column delivery_at, drop column receipt_keys, drop column pending_receipts;
     drop table scheduled_sends;
     alter table idempotency_keys drop column batch;
-    alter table sends drop column reference, drop column send_at;
+    alter table sends drop column reference, drop column send_at,
+      drop column expires_in_seconds, drop column metadata;
     drop index sends_of_account;
     drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests, person_sessions, people, people_since;
     drop function note_people;

@@ -28,6 +28,7 @@ export function buildEnteredSend(
     sealedConfig: sealConfig({}, channelId, runtime.settings.CREDENTIALS_KEY),
     onUncertain: 'hold',
     expiresInMs: null,
+    expiresAt: Number.POSITIVE_INFINITY,
     isLimited: false,
     isOverflow: false,
     isProbe: false,

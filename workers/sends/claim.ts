@@ -64,7 +64,7 @@ export function createClaim(
         tries: 0,
       })
       const results = new Map<string, ClaimResult>(
-        sends.map((send) => [send.requestId, { send: withCallWindow(send, startedAt) }]),
+        sends.map((send) => [send.requestId, { send: withTimes(send, startedAt) }]),
       )
       const refused = requestIds.filter((requestId) => !results.has(requestId))
       for (const refusal of refused.length > 0 ? await refusals(refused) : []) {
@@ -99,10 +99,13 @@ export function createClaim(
   }
 }
 
-/** PostgreSQL read its clock between `startedAt` and now, so this takes the narrowest window for the call. */
-function withCallWindow(send: ClaimedSend, startedAt: number): OwnSend {
-  if (send.callInMs === null || send.tooLateInMs === null) return send
-  return { ...send, callAt: performance.now() + send.callInMs, tooLateAt: startedAt + send.tooLateInMs }
+/** PostgreSQL read its clock between `startedAt` and now, so this takes the earliest expiry, and the narrowest window for the call. */
+function withTimes(send: ClaimedSend, startedAt: number): OwnSend {
+  const own: OwnSend = Object.assign(send, {
+    expiresAt: startedAt + (send.expiresInMs ?? Number.POSITIVE_INFINITY),
+  })
+  if (send.callInMs === null || send.tooLateInMs === null) return own
+  return { ...own, callAt: performance.now() + send.callInMs, tooLateAt: startedAt + send.tooLateInMs }
 }
 
 function afterRefusal({ dueInMs, wakesLaneHead }: Refusal): NextWakeUp {

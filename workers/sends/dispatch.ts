@@ -22,6 +22,13 @@ export const tooLate: AttemptOutcome = {
   keepsDueTime: true,
 }
 
+/** By the clock of PostgreSQL at the claim. It is queued, where the next sweep fails it (workers/upkeep/expire-sends.ts). */
+export const expired: AttemptOutcome = {
+  outcome: 'not_called',
+  reason: 'it expired before the call',
+  keepsDueTime: true,
+}
+
 const noLease: AttemptOutcome = {
   outcome: 'not_called',
   reason: 'the worker had lost its lease; the provider was not called',
@@ -92,6 +99,7 @@ export function createDispatch(
     // After the fetch, which could otherwise delay the call until it comes too close to the next calls of the channel.
     const isInTime = await waitForCallTime(send)
     if (!isInTime) return tooLate
+    if (performance.now() >= send.expiresAt) return expired
     if (!heartbeat.holdsLease()) return noLease
     return await callProvider(send, delivery)
   }

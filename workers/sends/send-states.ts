@@ -2,8 +2,11 @@ import type { ClaimedSend } from '../../db/delivery/claims.ts'
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 
-/** A send that this worker has claimed. On a channel with a rate, with the window for its call, on the clock of `performance.now()`. */
-export type OwnSend = ClaimedSend & { callAt?: number; tooLateAt?: number }
+/**
+ * A send that this worker has claimed, with its expiry (infinite if it has none), and on a channel with a rate with the window for its
+ * call: on the clock of `performance.now()`.
+ */
+export type OwnSend = ClaimedSend & { expiresAt: number; callAt?: number; tooLateAt?: number }
 
 /** A claimed send that has joined its conversation. */
 export type EnteredSend = OwnSend & { conversationId: string }

@@ -30,6 +30,10 @@ const columns: Record<
   providerCode: (send) => summaryOf(send, 'masked').providerCode,
   reference: ({ reference }) => reference,
   flowId: ({ flowId }) => flowId,
+  expiresInSeconds: ({ expiresInSeconds }) => expiresInSeconds?.toString(),
+  // It may name the contact.
+  metadata: ({ metadata }, _, contacts) =>
+    contacts === 'whole' && metadata !== null ? JSON.stringify(metadata) : null,
 }
 
 /** Rows read, and kept in memory, at a time. */

@@ -5,6 +5,7 @@ import { findSend } from '../../../db/sends/sends.ts'
 import { mayBeReplayed, wasCanceled } from '../../core/explanation/explain.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { mayHaveGotThrough } from '../../core/sends/doubt.ts'
+import { isPastOwnExpiry, pastOwnExpiry } from '../../core/sends/own-expiry.ts'
 import { buildTimeline, type SendRecord } from '../../core/sends/timeline.ts'
 import { logEvent } from '../../platform/log/logger.ts'
 import { pageActor } from '../audit/page-actor.ts'
@@ -21,7 +22,8 @@ export function replay({ db, log, settings }: AdminRuntime): AdminApp {
   app.get('/', allow('support'), async (c) => {
     const requestId = c.req.param('requestId') ?? ''
     const { send, events } = await find(requestId)
-    if (!canBeReplayed(send) || !(await hasChannel(send))) throw await refusalOf(send)
+    if (!canBeReplayed(send) || isPastOwnExpiry(send) || !(await hasChannel(send)))
+      throw await refusalOf(send)
     const mayBeSecond = mayHaveGotThrough(buildTimeline(send, events, 'masked').events)
     const contact = showContact(send, contactsSeen(c, settings, { requestId }))
     return c.html(<ConfirmationPage {...{ send, contact, mayBeSecond }} />)
@@ -65,6 +67,7 @@ const canBeReplayed = ({ status, failure }: SendRecord) => mayBeReplayed({ statu
 function refusal(send: SendRecord): PageError {
   if (wasCanceled({ status: send.status, reason: send.failure }))
     return new PageError(409, 'It was canceled. Send a new message instead.')
+  if (canBeReplayed(send) && isPastOwnExpiry(send)) return new PageError(409, `${pastOwnExpiry('it')}.`)
   switch (send.status) {
     case 'sent':
       return new PageError(409, 'It was sent: a replay would send it twice. Send a new message instead.')

@@ -12,11 +12,14 @@ interface SendDetailsProps {
   channel: SendFacts['channel']
   channels: SendFacts['channels']
   context: SendContext
+  showsContent: boolean
   same: SameContent
 }
 
 /** The facts of a send, beside its timeline. */
-export function SendDetails({ timeline, channel, channels, context, same: { itself } }: SendDetailsProps) {
+export function SendDetails(props: SendDetailsProps) {
+  const { timeline, channel, channels, context, showsContent } = props
+  const { itself } = props.same
   const posted = timeline.sentThrough === null ? channel : (channels[0] ?? channel)
   const { conversation } = context
   const closing = timeline.events.find(({ event }) => event === 'conversation_closed')
@@ -48,6 +51,15 @@ export function SendDetails({ timeline, channel, channels, context, same: { itse
             </a>
           </Fact>
         )}
+        {timeline.metadata !== null && (
+          <Fact name="Metadata">
+            {showsContent ? (
+              <span class="id">{JSON.stringify(timeline.metadata)}</span>
+            ) : (
+              <span class="muted">the client's own; contents are not shown here</span>
+            )}
+          </Fact>
+        )}
         <Fact name="API key">
           {apiKeyWords(itself)} {itself.apiKeyPrefix !== null && <span class="id">{itself.apiKeyId}</span>}
         </Fact>
@@ -56,6 +68,9 @@ export function SendDetails({ timeline, channel, channels, context, same: { itse
           <Fact name="Scheduled for">
             <Moment at={timeline.sendAt} />
           </Fact>
+        )}
+        {timeline.expiresInSeconds !== null && (
+          <Fact name="Expires">after {timeline.expiresInSeconds} s, by the request</Fact>
         )}
         <Fact name="Message">{timeline.messageType}</Fact>
         {timeline.flowId !== null && (

@@ -21,6 +21,7 @@ export const guideNames = [
   'templates',
   'media',
   'later-and-cancel',
+  'login-code',
   'batch',
   'list',
   'callbacks',

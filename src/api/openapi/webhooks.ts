@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type CallbackType, callbackBody, sendChangeTypes, testType } from '../../core/callbacks/callback.ts'
 import { messageTypes } from '../../core/messages/message.ts'
 import { deliveryStates } from '../../core/receipts/receipt.ts'
-import { sendStatuses } from '../../core/sends/timeline.ts'
+import { sendStatuses, timelineFields } from '../../core/sends/timeline.ts'
 import { exampleIds } from '../routes/examples.ts'
 import { count, named, text, timeText, uuid } from '../routes/schemas.ts'
 import { inputSchema } from './json-schema.ts'
@@ -76,6 +76,7 @@ const exampleOf = (type: CallbackType): unknown =>
       channelId: exampleIds.channelId,
       messageType: 'text',
       reference: null,
+      metadata: null,
       flowId: null,
       conversationId: null,
       attempts: 1,
@@ -99,6 +100,7 @@ const changedSend = named(
     .object({
       requestId: uuid('The id of the send.'),
       reference: text("The client's own id of the send.").nullable(),
+      metadata: timelineFields.metadata,
       sequence: z
         .int()
         .min(1)

@@ -89,13 +89,17 @@ export function rowOf(
     channelId: channel.channelId,
     apiKeyId: caller.keyId,
     ordering: channel.ordering,
-    expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
+    expireAfterSeconds: shorterOf(channel.expireAfterSeconds, request.expiresInSeconds),
     idempotency,
     traceparent: traceparentOf(traceparent),
     recordByMs: performance.now() + deadline.leftMs - marginMs,
     // Last: V8 adds fields to a copied object slowly.
     ...requestFields,
   }
+}
+
+function shorterOf(ofChannel: number | null, own: number | undefined): number | undefined {
+  return own === undefined ? (ofChannel ?? undefined) : Math.min(own, ofChannel ?? own)
 }
 
 /** Logs and counts a send that was recorded. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { sealConfig } from '../channels/sealed-config.ts'
 import type { MessageType } from '../messages/message.ts'
 import type { DeliveryState } from '../receipts/receipt.ts'
+import type { Metadata } from '../sends/send-request.ts'
 import type { SendStatus } from '../sends/timeline.ts'
 
 /**
@@ -51,6 +52,7 @@ export interface CallbackContent {
   channelId: string | null
   messageType: MessageType | null
   reference: string | null
+  metadata: Metadata | null
   flowId: string | null
   conversationId: string | null
   attempts: number
@@ -73,12 +75,14 @@ export function callbackBody(callback: CallbackContent): string {
 
 function dataOf(callback: CallbackContent) {
   if (callback.type === testType) return { endpointId: callback.endpointId }
-  const { requestId, reference, sequence, channelId, messageType, flowId, conversationId } = callback
+  const { requestId, reference, metadata, sequence, channelId, messageType, flowId, conversationId } =
+    callback
   const { attempts, providerAt, providerCode, status, delivery } = callback
   const stateThen = sendChanges[callback.type] ?? { status, delivery }
   return {
     requestId,
     reference,
+    metadata,
     sequence,
     ...stateThen,
     channelId,

@@ -96,7 +96,7 @@ export const conditionTexts: {
   },
   expired: {
     summary: ({ at }, { now, attempts }) =>
-      `Not delivered. It waited longer than its channel allows, and expired at ${clock(at, now)}. ${attempts}`,
+      `Not delivered. It waited longer than its channel or its request allows, and expired at ${clock(at, now)}. ${attempts}`,
     customer: (_, { moment }) =>
       `could not be delivered in time and was given up at ${moment}, so that it does not arrive late`,
     advice: 'Send a new message if it is still useful.',

@@ -23,6 +23,9 @@ export function fieldNames(body: unknown): string[] {
   return [...names]
 }
 
+/** Fields whose entries have names of the client's own (entries.ts). */
+const ofOwnNames: ReadonlySet<string> = new Set(['metadata', 'tags'])
+
 interface Collecting {
   path: string
   depth: number
@@ -41,7 +44,8 @@ function collectNames(value: unknown, { path, depth, names, values }: Collecting
     if (names.size >= maxNames) return
     const at = path === '' ? shown(key, values) : `${path}.${shown(key, values)}`
     names.add(at)
-    if (depth < maxDepth) collectNames(own, { path: at, depth: depth + 1, names, values })
+    if (depth < maxDepth && !ofOwnNames.has(key))
+      collectNames(own, { path: at, depth: depth + 1, names, values })
   }
 }
 

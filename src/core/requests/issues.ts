@@ -33,7 +33,9 @@ export function describeIssues(
   // Cut before rendering, because a hostile body has millions of issues.
   const lines = issues.slice(0, maxIssues).flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys')
-      return [`${fieldPath(issue.path)}: ${clientsText === 'given' ? issue.message : reasonOf(issue)}`]
+      return clientsText === 'given'
+        ? [`${fieldPath(issue.path)}: ${issue.message}`]
+        : [`${fieldPath(knownPath(issue))}: ${reasonOf(issue)}`]
     return issue.keys.slice(0, maxIssues).map((key) => {
       const path = clientsText === 'given' ? [...issue.path, key] : issue.path
       return `${fieldPath(path)}: unknown field`
@@ -47,6 +49,10 @@ function reasonOf(issue: z.core.$ZodIssue): string {
   const reason: unknown = issue.code === 'custom' ? issue.params?.reason : undefined
   return typeof reason === 'string' ? reason : issue.message
 }
+
+/** The path without a name that the client chose (src/core/requests/entries.ts). */
+const knownPath = ({ path, ...issue }: z.core.$ZodIssue) =>
+  issue.code === 'custom' && issue.params?.isNamedByClient ? path.slice(0, -1) : path
 
 /**
  * The first issues on one line, and the number of further ones.

@@ -8,7 +8,8 @@ import {
 } from '../contacts/contact.ts'
 import type { Message } from '../messages/message.ts'
 import { contentOf, messageSchema } from '../messages/message-body.ts'
-import { besideOtherIssues, optional, singleLine, string } from '../requests/fields.ts'
+import { entries } from '../requests/entries.ts'
+import { besideOtherIssues, characters, optional, singleLine, string } from '../requests/fields.ts'
 import type { Network } from '../requests/public-address.ts'
 import { parseMoment, sendAtWanted } from './send-at.ts'
 
@@ -28,7 +29,13 @@ export interface SendRequest {
   sendAt?: Date | undefined
   /** The client's own id of the send. */
   reference?: string | undefined
+  /** How long after its accept, or after `sendAt`, it may be called; undefined if only its channel limits that. */
+  expiresInSeconds?: number | undefined
+  /** The client's own notes on the send. */
+  metadata?: Metadata | undefined
 }
+
+export type Metadata = Record<string, string>
 
 /** Fields that are accepted both next to the message and inside it (docs/reference/api.md#flow-and-conversation). */
 const association = {
@@ -93,6 +100,25 @@ export const reference = singleLine(1, 256).describe(
   'An id of your own, such as that of an order. It is returned with the send, and found by `GET /v1/messages`. Any number of sends may have the same.',
 )
 
+const longestExpirySeconds = 7 * 24 * 3600
+
+const expiresInSeconds = z
+  .int('has to be a whole number')
+  .min(1, 'at least 1')
+  .max(longestExpirySeconds, `at most ${longestExpirySeconds}`)
+  .describe(
+    'How long the send may wait, counted from its accept or from `sendAt`. If the provider has not been called by then, it fails with the reason `expired`. The channel may have a shorter limit of its own.',
+  )
+
+const metadata = entries({
+  most: 20,
+  names: /^(?!__proto__$)[A-Za-z0-9_.-]{1,64}$/,
+  namesAre: '1 to 64 of letters, digits, _, . and -',
+  values: characters(0, 500),
+  description:
+    'Notes of your own. They are returned with the send and its callbacks, and can not be searched. Up to 20 entries.',
+})
+
 /** The fields that the two bodies of a send have in common. */
 const bodyFields = (allowedPrivateNetworks: readonly Network[]) => ({
   contact,
@@ -100,6 +126,8 @@ const bodyFields = (allowedPrivateNetworks: readonly Network[]) => ({
   ...association,
   sendAt: optional(sendAt),
   reference: optional(reference),
+  expiresInSeconds: optional(expiresInSeconds),
+  metadata: optional(metadata),
 })
 
 type Body = z.output<z.ZodObject<ReturnType<typeof bodyFields>>>

@@ -3,6 +3,7 @@ import { type Contact, contactKinds, contactTypes, maskContact } from '../contac
 import { messageTypes } from '../messages/message.ts'
 import type { DeliveryState } from '../receipts/receipt.ts'
 import { choice, moment } from '../requests/fields.ts'
+import type { Metadata } from './send-request.ts'
 import type { EventFields, TimelineEvent, TimelineEventName } from './timeline-events.ts'
 
 export type { TimelineEvent }
@@ -59,6 +60,16 @@ export const timelineFields = {
     .string()
     .nullable()
     .describe('Your own id of the send. Null if the request gave none, or after the contact was erased.'),
+  expiresInSeconds: z
+    .int()
+    .nullable()
+    .describe(
+      'How long it may wait, counted from its accept or from `sendAt`. Null if the request gave no limit.',
+    ),
+  metadata: z
+    .record(z.string(), z.string())
+    .nullable()
+    .describe('Your own notes. Null if the request gave none, or after the contact was erased.'),
   reason: z
     .string()
     .nullable()
@@ -105,6 +116,8 @@ export interface SendRecord {
   undelivered: (Pick<Timeline, 'providerCode'> & Partial<Pick<Timeline, 'reason'>>) | null
   sendAt: Date | null
   reference: string | null
+  expiresInSeconds: number | null
+  metadata: Metadata | null
   /** The channel that has it now; null if it never fell back. */
   sentThrough: string | null
 }
@@ -166,6 +179,8 @@ export function summaryOf(send: SendRecord, contact: 'whole' | 'masked'): Omit<T
     deliveryAt: send.deliveryAt?.toISOString() ?? null,
     sendAt: send.sendAt?.toISOString() ?? null,
     reference: send.reference,
+    expiresInSeconds: send.expiresInSeconds,
+    metadata: send.metadata,
     ...causeOf(send),
     sentThrough: send.sentThrough,
   }

@@ -206,13 +206,13 @@ describe('the summary of a send that', () => {
       'expired before any attempt',
       { send: { status: 'failed', finishedAt: at(60), failure: 'expired' } },
       'bad',
-      'Not delivered. It waited longer than its channel allows, and expired at 14:01:00 UTC. No attempt was made.',
+      'Not delivered. It waited longer than its channel or its request allows, and expired at 14:01:00 UTC. No attempt was made.',
     ],
     [
       'expired after an attempt',
       { send: { status: 'failed', finishedAt: at(60), failure: 'expired', attempt: 1 }, events: retried },
       'bad',
-      'Not delivered. It waited longer than its channel allows, and expired at 14:01:00 UTC. 1 attempt was made, at 14:00:01 UTC.',
+      'Not delivered. It waited longer than its channel or its request allows, and expired at 14:01:00 UTC. 1 attempt was made, at 14:00:01 UTC.',
     ],
     [
       'was given up',

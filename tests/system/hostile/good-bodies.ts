@@ -121,6 +121,14 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
       '9999-12-31T23:59:59.9999-23:59',
     ),
     reference: mostly(text, ofLength(257)),
+    expiresInSeconds: fc.constantFrom(1, 60, 604_800, 604_800, 0, 604_801, 0.5),
+    metadata: fc.oneof(
+      { weight: 15, arbitrary: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), text, { maxKeys: 4 }) },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom({ ['k'.repeat(65)]: valueMark }, { 'a b': valueMark }, [valueMark]),
+      },
+    ),
     'message.flowId': flows,
     'contact.name': mostly(text, ofLength(257)),
     'message.text.value': mostly(

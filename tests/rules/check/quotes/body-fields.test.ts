@@ -40,8 +40,9 @@ test('docs/reference/api.md has a row for each field of the body of a send, and 
 })
 
 /** As the docs say it. The lengths of contacts depend on their type, and stand in a section of their own. */
-function lengthOf({ minLength, maxLength, maxItems }: JsonSchema): string | undefined {
+function lengthOf({ minLength, maxLength, maxItems, maxProperties }: JsonSchema): string | undefined {
   if (maxItems !== undefined) return `at most ${maxItems} items`
+  if (maxProperties !== undefined) return `at most ${maxProperties} entries`
   if (maxLength === undefined) return undefined
   return minLength === undefined
     ? `at most ${maxLength} characters`
@@ -50,6 +51,6 @@ function lengthOf({ minLength, maxLength, maxItems }: JsonSchema): string | unde
 
 test.each(fields)('docs/reference/api.md has the length of $path', ({ path, field }) => {
   const { limits = '' } = rows.find((row) => row.path === path) ?? {}
-  const [length] = /(at most \d+|\d+ to \d+) (characters|items)/.exec(limits) ?? []
+  const [length] = /(at most \d+|\d+ to \d+) (characters|items|entries)/.exec(limits) ?? []
   expect(length).toBe(lengthOf(field))
 })

@@ -40,13 +40,30 @@ describe('what becomes of a callback', () => {
 test.each(sendChangeTypes)('the body of %s has all fields, and no others', (type) => {
   const content = {
     ...{ type, at: '2026-11-21T12:43:12.123Z', endpointId: 'e', requestId: 'r', sequence: 2, channelId: 'c' },
-    ...{ messageType: 'text' as const, reference: null, flowId: null, conversationId: null, attempts: 1 },
+    ...{
+      messageType: 'text' as const,
+      reference: null,
+      metadata: null,
+      flowId: null,
+      conversationId: null,
+      attempts: 1,
+    },
     ...{ providerAt: null, providerCode: null, status: null, delivery: null },
   }
   const { data, ...rest } = JSON.parse(callbackBody(content))
   expect(rest).toEqual({ type, timestamp: content.at })
   expect(Object.keys(data)).toEqual([
-    ...['requestId', 'reference', 'sequence', 'status', 'delivery', 'channelId', 'messageType', 'flowId'],
+    ...[
+      'requestId',
+      'reference',
+      'metadata',
+      'sequence',
+      'status',
+      'delivery',
+      'channelId',
+      'messageType',
+      'flowId',
+    ],
     ...['conversationId', 'attempts', 'providerAt', 'providerCode'],
   ])
 })
