@@ -46,7 +46,6 @@ export function createApp(
   readiness = new Readiness(runtime),
   timeouts = defaultClientTimeouts,
 ): ApiApp {
-  const { log } = runtime
   const authenticate = createAuthenticate(runtime)
   const { limitReads, countRefused } = createKeyLimits(runtime)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
@@ -61,11 +60,15 @@ export function createApp(
   app.use(
     methodNotAllowed({
       app,
-      onMethodNotAllowed: (c, methods) => answerError(c, wrongMethod(methods), log),
+      onMethodNotAllowed(c, methods) {
+        // Hono would give the 405 the headers of the 404 before it.
+        c.res = undefined
+        return answerError(c, wrongMethod(methods), runtime)
+      },
     }),
   )
-  app.notFound((c) => answerError(c, routeNotFound(), log))
-  app.onError(async (error, c) => answerError(c, await countRefused(c, error), log))
+  app.notFound((c) => answerError(c, routeNotFound(), runtime))
+  app.onError(async (error, c) => answerError(c, await countRefused(c, error), runtime))
   return app
 }
 
@@ -113,7 +116,7 @@ function createHandlers(
     getReadiness: [
       async (c) => {
         const reason = await readiness.reasonNotReady()
-        return reason === undefined ? answerJson(c, { status: 'ok' }) : answerNotReady(c, reason)
+        return reason === undefined ? answerJson(c, { status: 'ok' }) : answerNotReady(c, reason, runtime)
       },
     ],
     getOpenApi: docs.document,
@@ -144,8 +147,9 @@ const trackRequest = (runtime: Runtime) => {
     if (statusCode === 202) metrics.acceptDuration.observe({ route }, (performance.now() - startedAt) / 1000)
     // Readiness logs its changes itself.
     if (statusCode < 400 || (statusCode === 503 && route === '/readyz')) return
-    const { caller, refusal: reason } = c.var
-    logEvent(log, requestId, 'rejected', { statusCode, reason, accountId: caller?.accountId })
+    const { caller, refusal } = c.var
+    const { code, reason } = refusal
+    logEvent(log, requestId, 'rejected', { statusCode, code, reason, accountId: caller?.accountId })
     if (statusCode < 500) noteRefused(c, route)
   })
 }

@@ -4,6 +4,7 @@ import { createFactory } from 'hono/factory'
 import type { Caller } from '../../db/accounts/api-keys.ts'
 import type { SendRequest } from '../core/sends/send-request.ts'
 import type { Deadline } from '../platform/deadline.ts'
+import type { ErrorCode } from './error-codes.ts'
 
 /** How long one request may wait for PostgreSQL and Redis; less than the 1.5 s within which every answer is due. */
 export const answerWithinMs = 1100
@@ -24,8 +25,8 @@ export interface RequestState {
   requests: SendRequest[]
   /** Set by `limitReads`: a request counts once. */
   isCountedForKey: boolean
-  /** Why the request was refused, without text of the client; set with every error. */
-  refusal: string
+  /** Set with every error: its code, and why the request was refused, without text of the client. */
+  refusal: { code: ErrorCode; reason: string }
 }
 
 export interface ApiEnv {

@@ -38,7 +38,7 @@ export function sendMessage(
         const { incoming } = c.env
         const request = await checkMediaContent(state.request)
         const { when, issue } = request.sendAt ? await checkSendAt(state, request.sendAt) : atOnce
-        if (issue && !hasIdempotencyKey(incoming)) throw new ApiError(400, issue)
+        if (issue && !hasIdempotencyKey(incoming)) throw new ApiError('invalid_body', issue)
         const channel = await findOwnChannel(state, c.req.param('channelId') ?? request.channelId)
         if (channel.isDeleted) return await answerRepeatOnly(c, channel)
         await checkAgainstChannel(state, request, channel)
@@ -46,7 +46,7 @@ export function sendMessage(
         const idempotency = idempotencyOf(incoming, state, channel)
         const earlier = await findEarlier(state, idempotency)
         if (earlier) return await answerRepeat(c, earlier, { isCounted: false })
-        if (issue) throw new ApiError(400, issue)
+        if (issue) throw new ApiError('invalid_body', issue)
         await limiter.rateLimit(state)
         const traceparent = clientsTraceparent(incoming)
         const send = { request: { ...request, message }, channel, when, traceparent }

@@ -70,6 +70,6 @@ export function createServe({ authenticate, bodies, limitReads, allowedPrivateNe
 /** The query of the request. @throws ApiError 400 that names each parameter that is unknown, repeated or unreadable. */
 function queryOf(c: Context<ApiEnv>, readQuery: QueryReader): object {
   const result = readQuery(new URL(c.req.url).searchParams)
-  if ('issue' in result) throw new ApiError(400, result.issue, {}, result.reason)
+  if ('issue' in result) throw new ApiError('invalid_query', result.issue, {}, result.reason)
   return result.query
 }

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { guideNames } from '../../src/api/docs/guide.ts'
 import { permissions } from '../../src/core/accounts/api-key.ts'
+import { absentId } from '../support/absent-id.ts'
 import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
 import { inSeconds } from '../support/later.ts'
@@ -110,6 +111,14 @@ describe.each(languages)('in $label', (language) => {
     const first = idIn(await outputOf(language, own))
     expect(idIn(await outputOf(language, own))).toBe(first)
     expect((await read(`/v1/messages/${first}`)).status).toBe(200)
+  })
+
+  test('the sample of errors decides by the code', async () => {
+    const [code = ''] = samplesIn('errors', name)
+    const of = (id: string) =>
+      outputOf(language, code.replaceAll(/[\da-f]{8}-[\da-f-]{27}|\$REQUEST_ID/g, id))
+    expect(await of(absentId)).toBe('It was never accepted, or is past its retention.')
+    expect(await of(await accept(service, account, textBody()))).toBe('It is there.')
   })
 
   test('the sample of the list has all sends, page by page', async () => {

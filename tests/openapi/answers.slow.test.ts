@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { sql } from 'drizzle-orm'
+import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { replaySend } from '../../db/sends/replays.ts'
@@ -8,7 +9,7 @@ import { createApp } from '../../src/api/app.ts'
 import { smallBytes } from '../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../src/api/http/client-timeouts.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
-import { faultyQuery } from '../../src/api/openapi/refusals.ts'
+import { faultyQuery, refusalsOf } from '../../src/api/openapi/refusals.ts'
 import { maxReceiptBytes } from '../../src/api/receipts/read-request.ts'
 import { exampleBodies, exampleIds } from '../../src/api/routes/examples.ts'
 import type { Route } from '../../src/api/routes/route.ts'
@@ -30,6 +31,7 @@ import {
 } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
 import { inSeconds } from '../support/later.ts'
+import { samples } from '../support/media-samples.ts'
 import { documentSettings, faultBy, validateAnswer } from '../support/openapi.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { rawBytes, rawRequest } from '../support/raw-http.ts'
@@ -55,7 +57,7 @@ beforeAll(async () => {
   narrow = await startTestService(
     { ...settings, RATE_LIMIT_POINTS: '1', AUTH_FAILURE_LIMIT: '1' },
     service.stores,
-    { ...timeouts, testedMs: 100 },
+    { ...timeouts, testedMs: 100, bodyGraceMs: 100 },
   )
   const nowhere = `postgres://u:p@127.0.0.1:${await closedPort()}/x`
   cutOff = await startTestService({ ...settings, DATABASE_URL: nowhere }, service.stores)
@@ -282,13 +284,58 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     ask(service, method, template.replace(/\{\w+\}/, account.channelId), { body: '{' }),
   tooLarge: (template, method) => {
     const { MAX_BODY_BYTES } = service.runtime.settings
-    const bytes = routeAt(template, method)?.limit === 'send' ? MAX_BODY_BYTES : smallBytes
+    const takesLarge = isSend(template) || template === cancelTemplate
+    const bytes = takesLarge ? MAX_BODY_BYTES : smallBytes
     return rawRequest(service, {
       method,
       path: template.replace(/\{\w+\}/, account.channelId),
       headers: { ...bearer(account.apiKey), 'Content-Length': bytes + 1 },
       keepOpen: true,
     })
+  },
+  otherType: (template, method) =>
+    rawRequest(service, {
+      method,
+      path: template.replace(/\{\w+\}/, account.channelId),
+      headers: { ...bearer(account.apiKey), 'Content-Type': 'text/plain', 'Content-Length': 2 },
+      chunks: ['{}'],
+    }),
+  encoded: (template, method) =>
+    ask(service, method, template.replace(/\{\w+\}/, account.channelId), {
+      headers: { 'Content-Encoding': 'gzip' },
+      body: '{',
+    }),
+  tooSlow: async (template, method) => {
+    const path = template.startsWith('/receipts') ? await receiptsPath(template) : template
+    const { apiKey } = await buildKey(service, account.accountId, { permissions: [...permissions] })
+    return await rawRequest(narrow, {
+      method,
+      path: path.replace(/\{\w+\}/, account.channelId),
+      headers: { ...bearer(apiKey), 'Content-Type': 'application/json', 'Content-Length': 100 },
+      chunks: ['{'],
+      keepOpen: true,
+    })
+  },
+  wrongKey: async (template, method) => {
+    const headers = { 'Idempotency-Key': '""' }
+    return isSend(template)
+      ? await send(template, textBody(), service, headers)
+      : await ask(service, method, template, { headers, ...bodyOf(template, method) })
+  },
+  otherContent: (template) => {
+    const media = { mediaType: 'video', base64: samples.png.toString('base64') }
+    return send(template, { ...textBody(), message: { type: 'media', media } })
+  },
+  unreadable: async (template, method) => {
+    const config = { url: 'https://example.com', secret: webhookSecret }
+    const channelId = await buildProviderChannel(service, account.accountId, 'webhook', config)
+    const at = new Date()
+    const headers = {
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+      'webhook-signature': new Webhook(webhookSecret).sign('msg_1', at, '{'),
+    }
+    return await ask(service, method, template.replace(/\{\w+\}/, channelId), { headers, body: '{' })
   },
   noFlow: (template) => send(template, { ...textBody(), flowId: absentId }),
   tooMuchForChannel: async (template) => {
@@ -444,6 +491,12 @@ async function receiptsPath(template: string): Promise<string> {
   return template.replace(/\{\w+\}/, channelId)
 }
 
+/** The code that the table of the errors has for the example of a refusal. */
+function codeOf(template: string, method: string, name: string): string | undefined {
+  const route = routeAt(template, method === 'HEAD' ? 'GET' : method)
+  return route && refusalsOf(route)[name]?.error(documentSettings).code
+}
+
 interface Example {
   path: string
   method: string
@@ -471,6 +524,11 @@ test.each(examples.filter((example) => !isOutOfReach(example)))(
     const { status, headers, body } = await (refusals[name]?.(path, method) ?? byFault(name, path, method))
     const asked = name === 'wrongMethod' ? methodOfNone : method
     validateAnswer(asked, path, status, body, headers)
+    const code = codeOf(path, method, name)
+    expect([headers.get('Error-Code'), headers.get('Link')]).toEqual([
+      code,
+      `<${publicBaseUrl}/docs/errors#${code}>; rel="help"`,
+    ])
     if (method === 'HEAD' && name !== 'wrongMethod' && name !== 'notHttp') return
     expect({ ...body, requestId: value.requestId }).toEqual(value)
   },

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import type { ErrorCode } from '../../src/api/error-codes.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
 import type { JsonSchema } from '../../src/api/openapi/json-schema.ts'
 import { readSettings } from '../../src/platform/settings/settings.ts'
@@ -42,7 +43,8 @@ interface Operation {
 }
 
 interface DocumentedAnswer {
-  headers: Record<string, unknown>
+  /** One without a schema of its own refers to that of all answers. */
+  headers: Record<string, { schema?: JsonSchema } | { $ref: string }>
   content?: Record<string, { schema?: { $ref?: string } }>
 }
 
@@ -62,7 +64,7 @@ export function validateAnswer(
   headers: Headers,
 ): void {
   const what = `${method} ${path} ${status}`
-  const documented = documentedAnswer(method, path, status)
+  const documented = documentedAnswer(method, path, status, headers.get('Error-Code'))
   if (!documented) throw new Error(`${what}: not in the document`)
   checkHeaders(what, documented, headers)
   if (method === 'HEAD') return
@@ -103,7 +105,12 @@ function pathnameOf(path: string): string {
 }
 
 /** Outside the document's paths there is only what every path may answer. */
-function documentedAnswer(method: string, path: string, status: number): DocumentedAnswer | undefined {
+function documentedAnswer(
+  method: string,
+  path: string,
+  status: number,
+  code: string | null,
+): DocumentedAnswer | undefined {
   const pathname = pathnameOf(path)
   const matching = pathForms.filter(({ form }) => form.test(pathname))
   const operations = matching.map(
@@ -114,15 +121,33 @@ function documentedAnswer(method: string, path: string, status: number): Documen
   const operation = operations
     .map((each) => each[name] ?? (name === 'head' ? each.get : undefined))
     .find(Boolean)
-  if (operation) return operation.responses[status]
+  // Media links are a route only with PUBLIC_BASE_URL.
+  const isAbsentRoute = status === 404 && code === 'route_not_found' && pathname.startsWith('/media/')
+  if (operation) return isAbsentRoute ? ofNoRoute(operation.responses[status]) : operation.responses[status]
   const [any] = operations.flatMap((each) => Object.values(each))
   const elsewhere = document.paths['/v1/messages/{requestId}']?.get
-  if (any) return status === 405 || status === 400 ? any.responses[status] : undefined
-  return status === 404 || status === 400 ? elsewhere?.responses[status] : undefined
+  if (any) return status === 405 || status === 400 ? ofNoRoute(any.responses[status]) : undefined
+  return status === 404 || status === 400 ? ofNoRoute(elsewhere?.responses[status]) : undefined
+}
+
+/** The kinds of errors that a request gets which no route serves. */
+const codesOfNoRoute = ['invalid_http', 'route_not_found', 'method_not_allowed'] satisfies ErrorCode[]
+
+const ofNoRoute = (answer: DocumentedAnswer | undefined): DocumentedAnswer | undefined =>
+  answer && {
+    ...answer,
+    headers: { ...answer.headers, 'Error-Code': { schema: { type: 'string', enum: codesOfNoRoute } } },
+  }
+
+const headersOfAll = {
+  ...document.components.headers,
+  'Error-Code': { required: true, schema: schemas.ErrorCode ?? {} },
 }
 
 function checkHeaders(what: string, documented: DocumentedAnswer, headers: Headers) {
-  for (const [name, { required, schema }] of Object.entries(document.components.headers)) {
+  for (const [name, { required, schema: ofAll }] of Object.entries(headersOfAll)) {
+    const own = documented.headers[name]
+    const { $ref: _, ...schema } = (own && 'schema' in own && own.schema) || ofAll
     const value = headers.get(name)
     if (value === null) {
       if (required && name in documented.headers) throw new Error(`${what}: lacks the header ${name}`)

@@ -90,11 +90,11 @@ function receiveByPieces(
       stop()
       resolve(received.all())
     }
-    const breakOff = () => refuse(new ApiError(400, 'body: ended before it was complete'))
+    const breakOff = () => refuse(new ApiError('body_incomplete', 'body: ended before it was complete'))
     const checkPace = () => {
       const sinceMs = performance.now() - startedAt
       if (sinceMs < bodyGraceMs || received.length >= (bodyBytesPerSecond * sinceMs) / 1000) return
-      refuse(new ApiError(400, `body: came slower than ${bodyBytesPerSecond} bytes a second`))
+      refuse(tooSlow(bodyBytesPerSecond))
     }
     let pace = setInterval(checkPace, bodyGraceMs / checksPerGrace)
     incoming.on('data', take).on('end', complete).on('close', breakOff).on('error', breakOff)
@@ -129,5 +129,8 @@ export function pauseIdleTimeout({ socket }: IncomingMessage): () => void {
 }
 
 export function tooLarge(maxBytes: number): ApiError {
-  return new ApiError(400, `body: more than ${maxBytes} bytes`)
+  return new ApiError('body_too_large', `body: more than ${maxBytes} bytes`)
 }
+
+export const tooSlow = (bytesPerSecond: number) =>
+  new ApiError('body_incomplete', `body: came slower than ${bytesPerSecond} bytes a second`)

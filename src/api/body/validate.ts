@@ -65,4 +65,4 @@ function setText({ req }: Context<ApiEnv>, text: string): void {
   req.bodyCache.text = Promise.resolve(text) as unknown as string
 }
 
-export const refusal = ({ issue, reason }: BodyIssue) => new ApiError(400, issue, {}, reason)
+export const refusal = ({ issue, reason }: BodyIssue) => new ApiError('invalid_body', issue, {}, reason)

@@ -20,7 +20,10 @@ const alternatives = ['sh', 'js', 'py']
 export function renderGuides(): Guide[] {
   return guideNames.map((name) => {
     const source = readFileSync(new URL(`../../../docs/client/${name}.md`, import.meta.url), 'utf8')
-    return renderGuide(name, source.replaceAll(writtenAddress, basePlaceholder))
+    return renderGuide(
+      name,
+      source.replaceAll(writtenAddress, basePlaceholder).replaceAll(/<!-- [\w ]+ -->\n+/g, ''),
+    )
   })
 }
 

@@ -11,9 +11,10 @@ import { oneByOne } from '../../platform/http/one-by-one.ts'
 import { readRestInTurns } from '../../platform/http/rests.ts'
 import { closeUnread } from '../../platform/http/unread-answers.ts'
 import { logEvent } from '../../platform/log/logger.ts'
-import type { Runtime } from '../../runtime.ts'
+import type { Needs } from '../../runtime.ts'
 import { jsonHeaders } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
+import { headersOfCode } from '../error-codes.ts'
 import { ApiError, errorBody, notHttp } from '../errors.ts'
 import { timeouts } from './client-timeouts.ts'
 
@@ -28,7 +29,7 @@ export const maxHeaders = 100
 /** A load balancer that checks the API does so within the first time, and notices within the second that it is draining. */
 export const balancers = { askWithinMs: 30_000, noticeWithinMs: 4000 }
 
-type Answering = Pick<Runtime, 'log' | 'metrics'>
+type Answering = Needs<'log' | 'metrics', 'PUBLIC_BASE_URL'>
 
 /** A server's connections, each with the time at which it was opened or last had an answer. */
 const connectionsOf = new WeakMap<Server, Map<Socket, number>>()
@@ -105,7 +106,8 @@ function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
   return httpVersion !== '1.0' && !headers.host
 }
 
-const tooManyHeaders = () => new ApiError(400, `The request has more than ${maxHeaders} headers: send fewer.`)
+const tooManyHeaders = () =>
+  new ApiError('invalid_http', `The request has more than ${maxHeaders} headers: send fewer.`)
 
 /** The names and the values. */
 const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage) => rawHeaders.length > 2 * maxHeaders
@@ -162,12 +164,17 @@ export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port
 }
 
-function unreadable({ log, metrics }: Answering, { message } = notHttp()) {
+function unreadable({ log, metrics, settings }: Answering, { code, message } = notHttp()) {
   const requestId = uuidv7()
   metrics.requests.inc({ route: 'none', status: 400 })
-  logEvent(log, requestId, 'rejected', { statusCode: 400 })
+  logEvent(log, requestId, 'rejected', { statusCode: 400, code })
   const body = JSON.stringify(errorBody(400, message, requestId))
   const length = String(Buffer.byteLength(body))
-  const headers = { ...jsonHeaders, 'Content-Length': length, 'X-Request-Id': requestId }
+  const headers = {
+    ...jsonHeaders,
+    ...headersOfCode(code, settings.PUBLIC_BASE_URL),
+    'Content-Length': length,
+    'X-Request-Id': requestId,
+  }
   return { headers, body }
 }

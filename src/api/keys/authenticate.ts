@@ -21,13 +21,13 @@ const maxKeysPerLookup = 200
 const failureWindowSeconds = 60
 
 export const unauthorized = () =>
-  new ApiError(401, 'Send a valid API key as "Authorization: Bearer <API_KEY>".', {
+  new ApiError('invalid_api_key', 'Send a valid API key as "Authorization: Bearer <API_KEY>".', {
     'WWW-Authenticate': 'Bearer',
   })
 
 export const tooManyFaultyKeys = (resetSeconds: number) =>
   new ApiError(
-    429,
+    'too_many_failures',
     'Too many requests with an invalid API key from this address. Wait before you try again.',
     {
       'Retry-After': String(resetSeconds),
@@ -35,7 +35,7 @@ export const tooManyFaultyKeys = (resetSeconds: number) =>
   )
 
 export const forbidden = (...permissions: Permission[]) =>
-  new ApiError(403, `This API key lacks the permission ${permissions.join(' or ')}.`)
+  new ApiError('missing_permission', `This API key lacks the permission ${permissions.join(' or ')}.`)
 
 export type Refusing = Needs<'shards' | 'metrics', 'AUTH_FAILURE_LIMIT' | 'TRUST_PROXY'>
 

@@ -19,7 +19,7 @@ export function tooManyByKey(limit: RateLimit, { resetSeconds }: Pick<Count, 're
   setRateLimit(headers, 'key', limit, { remaining: 0, resetSeconds })
   const { points, seconds } = limit
   return new ApiError(
-    429,
+    'key_rate_limited',
     `More than ${points} reads and refused requests with this API key in ${seconds} s. Slow down.`,
     headers,
   )

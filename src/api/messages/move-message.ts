@@ -21,7 +21,7 @@ export function moveMessage(
     const { accountId } = caller
     const { sendAt } = body
     const { issue } = await checkSendAt({ deadline }, sendAt)
-    if (issue) throw new ApiError(400, issue)
+    if (issue) throw new ApiError('invalid_body', issue)
     const requestId = c.req.param('requestId') ?? ''
     if (!canBeRecordId(requestId)) throw messageNotFound()
     const moved = await deadline.spend(rescheduleSend(db, { requestId, accountId, sendAt }))

@@ -1,11 +1,12 @@
 import type { MiddlewareHandler } from 'hono'
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { batchFingerprint, fingerprint, hashIdempotencyKey } from '../../core/requests/idempotency-key.ts'
-import { joinIssues } from '../../core/requests/issues.ts'
+import { joinIssues, withPaths } from '../../core/requests/issues.ts'
 import type { SendRequest } from '../../core/sends/send-request.ts'
 import { answerJson } from '../answer.ts'
 import type { BodySteps } from '../body/body-steps.ts'
 import { type ApiEnv, factory, type RequestState } from '../context.ts'
+import type { ErrorCode } from '../error-codes.ts'
 import { ApiError } from '../errors.ts'
 import { clientsTraceparent } from '../http/trace-request.ts'
 import { authorize } from '../keys/authenticate.ts'
@@ -82,7 +83,7 @@ export function sendBatch(
 
 const refuseFaulty = (schedules: readonly Schedule[]) =>
   each(schedules, async ({ issue }) => {
-    if (issue) throw new ApiError(400, issue)
+    if (issue) throw new ApiError('invalid_body', issue)
   })
 
 const refuseDeleted = (channels: readonly Channel[]) =>
@@ -98,6 +99,7 @@ async function each<Item, Result>(
   const results: Result[] = []
   const issues: string[] = []
   const reasons: string[] = []
+  const codes = new Set<ErrorCode>()
   for (const [index, item] of items.entries()) {
     try {
       results.push(await step(item, index))
@@ -105,16 +107,12 @@ async function each<Item, Result>(
       if (!(error instanceof ApiError) || error.statusCode >= 429) throw error
       issues.push(withPaths(error.message, index, error.statusCode === 404))
       reasons.push(withPaths(error.reason, index, error.statusCode === 404))
+      codes.add(error.statusCode === 400 ? error.code : 'invalid_body')
     }
   }
   if (issues.length === 0) return results
-  throw new ApiError(400, joinIssues(issues), {}, joinIssues(reasons))
-}
-
-/** Puts the message's place in front of each field's path. */
-export function withPaths(issues: string, index: number, isChannel: boolean): string {
-  if (isChannel) return `messages[${index}].channelId: ${issues}`
-  return issues.replaceAll(/(^|; )(?=(?:contact|message|flowId|sendAt)[.:[])/g, `$1messages[${index}].`)
+  const [code = 'invalid_body', other] = codes
+  throw new ApiError(other ? 'invalid_body' : code, joinIssues(issues), {}, joinIssues(reasons))
 }
 
 function idempotencyOf(

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { permissions } from '../../core/accounts/api-key.ts'
 import { basePlaceholder } from '../docs/base-url.ts'
 import type { GuideName } from '../docs/guide.ts'
+import { type ErrorCode, errorCodeNames, errorCodes } from '../error-codes.ts'
 import type { DocumentSettings } from '../routes/route.ts'
 import { named, text, uuid } from '../routes/schemas.ts'
 import { tags } from '../routes/tags.ts'
@@ -64,8 +65,8 @@ function about({
 - Bodies are JSON in UTF-8, at most ${maxBytes.toLocaleString('en-US')} bytes. An unknown field is refused, at any depth. \`null\` for an
   optional field counts as absent.
 - Every answer has the header \`X-Request-Id\`, made by the service. One that you send is ignored.
-- Every error, on every path, has the body \`Error\`. A path that is not listed here is a 404 \`No such route.\`; the \`GET\`
-  routes also accept \`HEAD\`.
+- Every error, on every path, has the body \`Error\`, and the headers \`Error-Code\` and \`Link\`. A path that is not listed here is a
+  404 \`No such route.\`; the \`GET\` routes also accept \`HEAD\`.
 - Ids are opaque: an unknown id is a 404, whatever its form.
 - An account may send ${points.toLocaleString('en-US')} requests in ${seconds} s, unless it has a limit of its own.`
 }
@@ -122,6 +123,20 @@ named(
     })
     .describe('The body of every error, on every path.'),
 )
+
+named(
+  'ErrorCode',
+  z
+    .enum(errorCodeNames)
+    .describe(
+      `The kind of an error. Further ones may be added.\n\n${errorCodeNames.map(inWords).join('\n')}`,
+    ),
+)
+
+function inWords(code: ErrorCode): string {
+  const { status, why, fix } = errorCodes[code]
+  return `- \`${code}\` (${status}): ${why} ${fix}`
+}
 
 function schemas(): Record<string, JsonSchema> {
   const TimelineEvent = timelineEventSchema()

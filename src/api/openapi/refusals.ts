@@ -6,6 +6,7 @@ import { tooLarge } from '../body/receive.ts'
 import { ApiError, asApiError, notHttp, unavailable, wrongMethod } from '../errors.ts'
 import { forbidden, tooManyFaultyKeys, unauthorized } from '../keys/authenticate.ts'
 import { limitOfKey, tooManyByKey } from '../keys/key-limit.ts'
+import { jsonRefusals } from '../routes/body-refusals.ts'
 import { exampleIds } from '../routes/examples.ts'
 import {
   type Body,
@@ -16,7 +17,7 @@ import {
   schemaOf,
 } from '../routes/route.ts'
 import { methodsAt } from '../routes.ts'
-import { keyUsedBefore } from '../send/find-earlier.ts'
+import { keyUsedBefore, wrongKey } from '../send/find-earlier.ts'
 import { tooManyRequests } from '../send/rate-limit.ts'
 import { mapValues } from './json-schema.ts'
 
@@ -28,7 +29,7 @@ export function refusalsOf(route: Route): Refusals {
     ...(query?.readQuery && { faultyQuery: ofQuery(query.readQuery) }),
     ...(body?.faults && ofBody(body, limit === 'send')),
     ...refusals,
-    ...(isIdempotent && { keyUsedBefore: usedBefore }),
+    ...(isIdempotent && { wrongKey: ofWrongKey, keyUsedBefore: usedBefore }),
     ...((limit === 'send' || limit === 'request') && { tooManyRequests: beyondLimit }),
     notHttp: { summary: 'The request is not valid HTTP', error: notHttp },
     wrongMethod: {
@@ -56,6 +57,8 @@ const ofKey = (permissions: readonly Permission[]): Refusals => ({
   unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable },
 })
 
+const ofWrongKey: Refusal = { summary: 'The Idempotency-Key is none', error: wrongKey }
+
 const usedBefore: Refusal = {
   summary: 'The Idempotency-Key was used for another request',
   error: () => keyUsedBefore(exampleIds.firstRequestId),
@@ -75,7 +78,7 @@ const ofQuery = (readQuery: QueryReader): Refusal => ({
   error() {
     const read = readQuery(new URLSearchParams(faultyQuery))
     if ('query' in read) throw new Error('The example of a faulty query has no issue')
-    return new ApiError(400, read.issue)
+    return new ApiError('invalid_query', read.issue)
   },
 })
 
@@ -86,10 +89,11 @@ const ofBody = (body: Body, isSend: boolean): Refusals => ({
       // Compiling the parser would take longer than this one parse.
       const { success, error } = schemaOf(body, []).safeParse(value, { error: describeIssue, jitless: true })
       if (success) throw new Error('The example of a faulty body has no issue')
-      return new ApiError(400, describeIssues(error.issues))
+      return new ApiError('invalid_body', describeIssues(error.issues))
     },
   })),
-  notJson: { summary: 'The body is not JSON', error: () => new ApiError(400, notJson.issue) },
+  ...jsonRefusals,
+  notJson: { summary: 'The body is not JSON', error: () => new ApiError('invalid_body', notJson.issue) },
   tooLarge: {
     summary: 'The body is too large',
     error: ({ MAX_BODY_BYTES }) => tooLarge(isSend ? MAX_BODY_BYTES : smallBytes),

@@ -1,3 +1,4 @@
+import { type ErrorCode, errorCodes, headersOfCode } from '../error-codes.ts'
 import { errorBody } from '../errors.ts'
 import { exampleIds } from '../routes/examples.ts'
 import type { DocumentSettings, Refusals, Route } from '../routes/route.ts'
@@ -11,7 +12,7 @@ interface Header {
 
 const quoted = (example: string): JsonSchema => ({ type: 'string', examples: [example] })
 
-/** Every header that an answer may have, except those of HTTP itself. */
+/** Every header that an answer may have, except `Error-Code` and those of HTTP itself. */
 export const headers: Record<string, Header> = {
   'X-Request-Id': {
     description:
@@ -37,12 +38,24 @@ export const headers: Record<string, Header> = {
     schema: { type: 'integer', minimum: 1 },
   },
   'WWW-Authenticate': { description: 'How to authenticate.', schema: { type: 'string', enum: ['Bearer'] } },
+  Link: {
+    description: 'The page about this error, as a web link (RFC 8288).',
+    required: true,
+    schema: quoted(headersOfCode('invalid_body').Link),
+  },
   Allow: { description: 'The methods that the path supports.', schema: quoted('GET, HEAD') },
   ETag: {
     description: 'The version of the content, for `If-None-Match`.',
     schema: quoted('"5HjwG0aNbAWpyZ5Y"'),
   },
 }
+
+/** A program decides by the code: `message` is for people. */
+const errorCodeHeader = (codes: readonly ErrorCode[]): Header => ({
+  description: 'The kind of the error, for programs.',
+  required: true,
+  schema: { ...ref('ErrorCode'), enum: codes },
+})
 
 const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit']
 
@@ -53,22 +66,19 @@ const counted: Record<NonNullable<Route['limit']>, readonly number[]> = {
   read: [],
 }
 
+/** Meanings of statuses that a route may answer for several kinds of errors. */
 const meanings: Record<number, string> = {
   400: 'The request is invalid. Fix what `message` names.',
-  401: 'No valid API key.',
-  403: 'The key lacks the permission, or the signature is wrong.',
-  404: 'It does not exist, or belongs to another account.',
-  405: 'The path does not support this method. `Allow` lists the supported ones.',
-  409: 'The send no longer waits, so that it cannot be canceled or moved.',
-  422: 'The Idempotency-Key was used for another request. Nothing was accepted.',
   429: 'Too many requests. Nothing was accepted; wait for `Retry-After`.',
-  500: 'A fault of the service. Quote the `requestId` when you ask for help.',
   503: 'Not available at the moment. Wait for `Retry-After`, then try again.',
 }
 
+const meaningOf = (status: number, [code, other]: readonly ErrorCode[]): string =>
+  (code && !other ? errorCodes[code].why : meanings[status]) ?? ''
+
 export interface AnswerDescription {
   description: string
-  headers: Record<string, { $ref: string }>
+  headers: Record<string, { $ref: string } | Header>
   content?: Record<string, object>
 }
 
@@ -114,6 +124,7 @@ export function refusedAnswers(
   return Object.fromEntries(
     statuses.map((status) => {
       const same = made.filter(({ error }) => error.statusCode === status)
+      const codes = [...new Set(same.map(({ error }) => error.code))]
       const ofCount = counted[limit].includes(status) ? rateLimitHeaders : []
       const examples = Object.fromEntries(
         same.map(({ name, summary, error }) => [
@@ -124,8 +135,11 @@ export function refusedAnswers(
       return [
         status,
         {
-          description: meanings[status] ?? '',
-          headers: headerRefs([...same.flatMap(({ error }) => Object.keys(error.headers)), ...ofCount]),
+          description: meaningOf(status, codes),
+          headers: {
+            ...headerRefs(['Link', ...same.flatMap(({ error }) => Object.keys(error.headers)), ...ofCount]),
+            'Error-Code': errorCodeHeader(codes),
+          },
           content: { 'application/json': { schema: ref('Error'), examples } },
         },
       ]

@@ -7,13 +7,13 @@ import type { OpenChannel } from './find-channel.ts'
 
 export const notProven = () =>
   new ApiError(
-    403,
+    'invalid_signature',
     "The signature or token is not the one of this channel. Check the channel's config at both ends.",
   )
 
 export const tooManyUnproven = (resetSeconds: number) =>
   new ApiError(
-    429,
+    'too_many_failures',
     'Too many requests with a wrong signature or token from this address. Wait before you try again.',
     {
       'Retry-After': String(resetSeconds),

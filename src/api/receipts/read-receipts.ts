@@ -3,6 +3,8 @@ import type { Needs } from '../../runtime.ts'
 import { ApiError } from '../errors.ts'
 import type { OpenChannel } from './find-channel.ts'
 
+export const unreadable = (issue: string) => new ApiError('invalid_receipt', issue)
+
 /**
  * Reads the receipts of a proven request. Receipts that mean nothing here are counted by the next step, and answered with 200: otherwise the
  * provider would repeat it for days.
@@ -17,5 +19,5 @@ export async function readReceipts(
   const read = await rules.read(request, config)
   if (!('issue' in read)) return read
   metrics.receipts.inc({ provider, result: 'unreadable' })
-  throw new ApiError(400, read.issue)
+  throw unreadable(read.issue)
 }

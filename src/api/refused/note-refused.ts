@@ -29,13 +29,13 @@ export function createNoteRefused(runtime: Needs<'db' | 'metrics', 'API_KEY_PEPP
   return (c: Context<ApiEnv>, route: string): void => {
     const key = keyOf(c)
     if (!key) return
-    const { requestId, refusal: message, body } = c.var
+    const { requestId, refusal, body } = c.var
     const pattern = route === 'none' ? '(no such route)' : route
     const request = {
       requestId,
       at: new Date(),
       status: c.res.status,
-      message,
+      message: refusal.reason,
       route: `${c.req.method} ${pattern}`,
     }
     const { search } = new URL(c.req.url)

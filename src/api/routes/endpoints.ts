@@ -29,17 +29,21 @@ import { exampleIds } from './examples.ts'
 import type { Route } from './route.ts'
 import { countsAsSend, named, noBody } from './schemas.ts'
 
-export const endpointNotFound = () => new ApiError(404, 'Endpoint not found')
+export const endpointNotFound = () => new ApiError('endpoint_not_found', 'Endpoint not found')
 
-export const accountIsFull = () => new ApiError(400, tooManyEndpoints)
+export const accountIsFull = () => new ApiError('too_many_endpoints', tooManyEndpoints)
 
 export const notTestable = (disabledReason: string | null) =>
-  new ApiError(400, endpointDisabled(disabledReason), {}, 'the endpoint is disabled')
+  new ApiError('endpoint_disabled', endpointDisabled(disabledReason), {}, 'the endpoint is disabled')
 
 export const notTested = () =>
-  new ApiError(503, `${notCalledYet}: its result will be among the callbacks of the endpoint.`, {
-    'Retry-After': '5',
-  })
+  new ApiError(
+    'endpoint_not_called',
+    `${notCalledYet}: its result will be among the callbacks of the endpoint.`,
+    {
+      'Retry-After': '5',
+    },
+  )
 
 const { requestId } = exampleIds
 

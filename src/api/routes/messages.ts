@@ -3,25 +3,27 @@ import { maxCanceled } from '../../../db/sends/cancel-sets.ts'
 import { cancelRequest, moveRequest } from '../../core/requests/change-requests.ts'
 import { listParameters, readListQuery } from '../../core/requests/list-query.ts'
 import { type SendStatus, type TimelineEvent, timelineFields } from '../../core/sends/timeline.ts'
+import { tooLarge } from '../body/receive.ts'
 import { ApiError } from '../errors.ts'
+import { jsonRefusals } from './body-refusals.ts'
 import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
 import type { Route } from './route.ts'
 import { count, listOf, named, ofRequest, text } from './schemas.ts'
 
-export const messageNotFound = () => new ApiError(404, 'Message not found')
+export const messageNotFound = () => new ApiError('message_not_found', 'Message not found')
 
 export const notCancelable = (status: SendStatus) =>
-  new ApiError(409, `The send is ${status}: only one that waits can be canceled.`)
+  new ApiError('not_cancelable', `The send is ${status}: only one that waits can be canceled.`)
 
 export const notMovable = (status: SendStatus) =>
   new ApiError(
-    409,
+    'not_movable',
     `The send is ${status === 'queued' ? 'due' : status}: only one that waits for its time can be moved.`,
   )
 
-export const wantsNoBody = () => new ApiError(400, 'body: has to be absent, or {}')
+export const wantsNoBody = () => new ApiError('invalid_body', 'body: has to be absent, or {}')
 
-export const mediaNotFound = () => new ApiError(404, 'No such media, or its link has expired.')
+export const mediaNotFound = () => new ApiError('media_not_found', 'No such media, or its link has expired.')
 
 const { events, ...summaryFields } = {
   ...timelineFields,
@@ -177,6 +179,11 @@ export const messageRoutes = {
       example: { requestId, status: 'canceled' },
     },
     refusals: {
+      ...jsonRefusals,
+      tooLarge: {
+        summary: 'The body is too large',
+        error: ({ MAX_BODY_BYTES }) => tooLarge(MAX_BODY_BYTES),
+      },
       content: { summary: 'The body is not empty', error: wantsNoBody },
       messageNotFound: noSuchMessage,
       notCancelable: { summary: 'The send is being sent, or has ended', error: () => notCancelable('sent') },

@@ -3,7 +3,9 @@ import { receiptBody, receiptList } from '../../core/receipts/receipt-body.ts'
 import { tooLarge } from '../body/receive.ts'
 import { unavailable, wrongMethod } from '../errors.ts'
 import { notProven, tooManyUnproven } from '../receipts/check-proof.ts'
+import { unreadable } from '../receipts/read-receipts.ts'
 import { maxReceiptBytes } from '../receipts/read-request.ts'
+import { readRefusals } from './body-refusals.ts'
 import { noSuchChannel } from './channels.ts'
 import { exampleReceipt } from './examples.ts'
 import type { Route } from './route.ts'
@@ -42,6 +44,8 @@ export const receiptRoutes = {
     },
     answer: { what: 'All receipts are recorded.' },
     refusals: {
+      ...readRefusals,
+      unreadable: { summary: 'The receipts cannot be read', error: () => unreadable('body: has to be JSON') },
       tooLargeReceipts: { summary: 'The body is too large', error: () => tooLarge(maxReceiptBytes) },
       ...refusals,
     },

@@ -1,11 +1,14 @@
 import { z } from 'zod'
+import { contentIssue } from '../../core/messages/media-content.ts'
 import { variableIssues } from '../../core/messages/template.ts'
+import { withPaths } from '../../core/requests/issues.ts'
 import { sendIssue } from '../../core/sends/send-issue.ts'
 import { maxMessages, sendRequestSchemas } from '../../core/sends/send-request.ts'
 import { once } from '../../platform/memory/once.ts'
 import { providers } from '../../providers/index.ts'
 import { ApiError } from '../errors.ts'
 import { flowNotFound } from '../send/check-against-channel.ts'
+import { contentRefused } from '../send/check-media-content.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { beyondWholeLimit } from '../send/rate-limit.ts'
 import { exampleBodies, exampleIds } from './examples.ts'
@@ -44,8 +47,8 @@ const faultyBody = {
 }
 
 const faults = {
-  missing: { summary: 'Fields are missing', value: {} },
   faulty: { summary: 'Fields are invalid or unknown', value: faultyBody },
+  missing: { summary: 'Fields are missing', value: {} },
   incompatible: {
     summary: 'Content of another type',
     value: { channelId: '', contact, message: { ...message, template: { name: 'welcome' } } },
@@ -60,13 +63,23 @@ const examplesWith = (fields: object): Record<string, Example> =>
     ]),
   )
 
-const refusals: Refusals = {
+/** Refusals of a body by what its channel takes. */
+const contentRefusals: Refusals = {
   noFlow: { summary: 'The flow does not exist, or belongs to another account', error: flowNotFound },
   tooMuchForChannel: { summary: "Exceeds a limit of the channel's provider", error: tooLongForItsChannel },
   wrongVariables: {
     summary: "The variables don't match the template",
-    error: () => new ApiError(400, variableIssues(['name'], [{ key: 'nmae', value: 'Ann' }]).join('; ')),
+    error: () =>
+      new ApiError('invalid_template', variableIssues(['name'], [{ key: 'nmae', value: 'Ann' }]).join('; ')),
   },
+  otherContent: {
+    summary: 'The content of a media is not of its type',
+    error: () => contentRefused(contentIssue('video', 'image/png') ?? ''),
+  },
+}
+
+const refusals: Refusals = {
+  ...contentRefusals,
   channelNotFound: {
     summary: 'The channel does not exist, or belongs to another account',
     error: channelNotFound,
@@ -79,8 +92,23 @@ function tooLongForItsChannel(): ApiError {
   const value = 'a'.repeat(rules.maxTextCharacters + 1)
   const contact = { type: 'phone', value: '+4915112345678' } as const
   const send = { contact, message: { type: 'text', text: { value } }, hasPublicUrl: true } as const
-  return new ApiError(400, sendIssue(rules, send) ?? '')
+  return new ApiError('unsupported_by_channel', sendIssue(rules, send) ?? '')
 }
+
+/** As a batch of one message has them. */
+const inBatch = (single: Refusals): Refusals =>
+  Object.fromEntries(
+    Object.entries(single).map(([name, { summary, error }]) => [
+      name,
+      {
+        summary,
+        error(settings) {
+          const { code, message } = error(settings)
+          return new ApiError(code, withPaths(message, 0, false))
+        },
+      },
+    ]),
+  )
 
 const shared = {
   method: 'post',
@@ -155,9 +183,10 @@ export const sendRoutes = {
       },
     },
     refusals: {
+      ...inBatch(contentRefusals),
       channelsNotFound: {
         summary: 'Channels do not exist, or belong to another account',
-        error: () => new ApiError(400, `messages[3].channelId: ${channelNotFound().message}`),
+        error: () => new ApiError('invalid_body', `messages[3].channelId: ${channelNotFound().message}`),
       },
       beyondWholeLimit: {
         summary: 'More messages than the rate limit ever allows',

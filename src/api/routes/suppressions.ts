@@ -9,7 +9,7 @@ import { exampleIds } from './examples.ts'
 import type { Route } from './route.ts'
 import { countsAsSend, listOf, named, noBody, ofRequest, text, timeText, uuid } from './schemas.ts'
 
-export const suppressionNotFound = () => new ApiError(404, 'Suppression not found')
+export const suppressionNotFound = () => new ApiError('suppression_not_found', 'Suppression not found')
 
 const contact = z
   .object({

@@ -23,7 +23,7 @@ export function createApplyTemplate({ db }: Needs<'db'>) {
     const definition = await deadline.spend(findTemplate(db, channel.channelId, name))
     const { template: rules } = providers[channel.provider]
     const nameIssue = definition ? undefined : rules.unregisteredIssue?.(name)
-    if (nameIssue) throw new ApiError(400, `message.template.name: ${nameIssue}`)
+    if (nameIssue) throw new ApiError('invalid_template', `message.template.name: ${nameIssue}`)
     const issues = templateIssues(rules, { variables }, definition)
     if (issues.length > 0) {
       const issue = joinIssues(issues)
@@ -31,7 +31,7 @@ export function createApplyTemplate({ db }: Needs<'db'>) {
       const needed = definition && rules.variablesOf(definition)
       const areKnown = needed && variables.every(({ key }) => needed.includes(key))
       const reason = areKnown ? issue : 'message.template.variables: not those of the template'
-      throw new ApiError(400, issue, {}, reason)
+      throw new ApiError('invalid_template', issue, {}, reason)
     }
     return definition ? { type: 'template', template: { name, variables, definition } } : message
   }

@@ -10,7 +10,7 @@ import { ApiError } from '../errors.ts'
 
 export type CheckedRequest = SendRequest & { contentType?: string | undefined }
 
-export const flowNotFound = () => new ApiError(400, 'flowId: no such flow')
+export const flowNotFound = () => new ApiError('flow_not_found', 'flowId: no such flow')
 
 /** Checks the flow, and the limits of the channel's provider. */
 export function createCheckAgainstChannel(
@@ -30,6 +30,6 @@ export function createCheckAgainstChannel(
       if (!isOwn) throw flowNotFound()
     }
     const issue = sendIssue(rulesOf(channel), { ...request, hasPublicUrl })
-    if (issue) throw new ApiError(400, issue)
+    if (issue) throw new ApiError('unsupported_by_channel', issue)
   }
 }

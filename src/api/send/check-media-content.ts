@@ -3,6 +3,9 @@ import { mimetypeIssue } from '../../core/messages/mimetype-issue.ts'
 import type { SendRequest } from '../../core/sends/send-request.ts'
 import { ApiError } from '../errors.ts'
 
+export const contentRefused = (issue: string) =>
+  new ApiError('invalid_media', `message.media.base64: ${issue}`)
+
 /**
  * Checks the bytes of base64 media against their declared `mediaType` and `mimetype` (docs/reference/api.md#media).
  *
@@ -16,11 +19,11 @@ export async function checkMediaContent(
   const { media } = message
   const contentType = await recognise(mediaContent)
   const issue = contentIssue(media.mediaType, contentType)
-  if (issue) throw new ApiError(400, `message.media.base64: ${issue}`)
+  if (issue) throw contentRefused(issue)
   const contradiction = media.mimetype && mimetypeIssue(media.mimetype, contentType)
   if (contradiction)
     throw new ApiError(
-      400,
+      'invalid_media',
       `message.media.mimetype: ${contradiction}`,
       {},
       `message.media.mimetype: the content is recognised as ${contentType}`,

@@ -1,7 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { findIdempotencyKeys, type KeptKey } from '../../../db/admission/idempotency-keys.ts'
-import { fingerprint, hashIdempotencyKey, parseIdempotencyKey } from '../../core/requests/idempotency-key.ts'
+import {
+  fingerprint,
+  hashIdempotencyKey,
+  maxKeyLength,
+  parseIdempotencyKey,
+} from '../../core/requests/idempotency-key.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
@@ -36,16 +41,24 @@ export function idempotencyOf(
 export function keyOf(incoming: Pick<IncomingMessage, 'headers' | 'headersDistinct'>): string | undefined {
   if (!hasIdempotencyKey(incoming)) return undefined
   const values = incoming.headersDistinct[field] ?? []
-  if (values.length > 1) throw new ApiError(400, `${header}: send it once`)
+  if (values.length > 1) throw new ApiError('invalid_idempotency_key', `${header}: send it once`)
   const key = parseIdempotencyKey(values[0] ?? '')
-  if (key === undefined)
-    throw new ApiError(400, `${header}: has to be 1 to 255 characters, bare or in double quotes`)
+  if (key === undefined) throw wrongKey()
   return key
 }
 
+export const wrongKey = () =>
+  new ApiError(
+    'invalid_idempotency_key',
+    `${header}: has to be 1 to ${maxKeyLength} characters, bare or in double quotes`,
+  )
+
 /** @param requestId of the first request with the key. */
 export const keyUsedBefore = (requestId: string) =>
-  new ApiError(422, `${header}: was used for another request, ${requestId}; use a new key for each send`)
+  new ApiError(
+    'idempotency_key_reused',
+    `${header}: was used for another request, ${requestId}; use a new key for each send`,
+  )
 
 /** A send that was accepted with the same key before. */
 export interface EarlierSend {

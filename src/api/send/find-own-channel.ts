@@ -12,7 +12,7 @@ const ttlResolutionMs = 50
 const cachedChannels = 10_000
 const maxChannelsPerLookup = 200
 
-export const channelNotFound = () => new ApiError(404, 'Channel not found')
+export const channelNotFound = () => new ApiError('channel_not_found', 'Channel not found')
 
 /**
  * Finds the caller's channel. An absent channel and one of another account get the same answer. A deleted channel is found,

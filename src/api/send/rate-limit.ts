@@ -5,13 +5,13 @@ import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 export const tooManyRequests = (limit: RateLimit, { resetSeconds }: Pick<Count, 'resetSeconds'>) =>
-  new ApiError(429, `More than ${limit.points} requests in ${limit.seconds} s. Slow down.`, {
+  new ApiError('rate_limited', `More than ${limit.points} requests in ${limit.seconds} s. Slow down.`, {
     'Retry-After': String(resetSeconds),
   })
 
 export const beyondWholeLimit = (limit: RateLimit) =>
   new ApiError(
-    400,
+    'batch_too_large',
     `messages: at most ${limit.points}, as many as the account may send in ${limit.seconds} s`,
   )
 

@@ -64,6 +64,12 @@ export function joinIssues(lines: readonly string[], count = lines.length): stri
   return [...lines.slice(0, maxIssues), ...more].join('; ')
 }
 
+/** Puts the message's place in front of each field's path. */
+export function withPaths(issues: string, index: number, isChannel: boolean): string {
+  if (isChannel) return `messages[${index}].channelId: ${issues}`
+  return issues.replaceAll(/(^|; )(?=(?:contact|message|flowId|sendAt)[.:[])/g, `$1messages[${index}].`)
+}
+
 function fieldPath(path: readonly PropertyKey[]): string {
   if (path.length === 0) return 'body'
   return path.reduce<string>((text, part) => {

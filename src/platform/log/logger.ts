@@ -47,7 +47,12 @@ interface OwnFields {
   channel_held: { reason: string | undefined; channelId: string }
   replayed: { by?: string }
   settled: EventFields['settled'] & { by: string }
-  rejected: { statusCode: number; reason?: string | undefined; accountId?: string | undefined }
+  rejected: {
+    statusCode: number
+    code: string
+    reason?: string | undefined
+    accountId?: string | undefined
+  }
   idempotent_replay: { accountId: string; repeatId: string }
 }
 
