@@ -1614,6 +1614,13 @@ from api_keys k join accounts a on a.id = k.account_id
 where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
   and k.revoked_at is null and coalesce(k.expires_at > clock_timestamp(), true);
 
+-- find_content: Reads the content of an account's send, scheduled or not, unless it was erased.
+select s.message from sends s
+where s.request_id = $1 and s.account_id = $2 and not s.contact_value = 'erased'
+union all
+select s.message from scheduled_sends s
+where s.request_id = $1 and s.account_id = $2 and not s.contact_value = 'erased';
+
 -- find_dead_workers: Lists the workers whose lease has run out.
 select name from workers where alive_until < clock_timestamp();
 
@@ -1716,6 +1723,11 @@ cross join lateral (
     case when provider in ('twilio', 'vonage') then sealed_config end as "sealedConfig",
     deleted_at is not null as "isDeleted"
   from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own;
+
+-- find_own_key: Reads what a client sees of its API key.
+select a.name as "accountName", k.expires_at as "expiresAt"
+from api_keys k join accounts a on a.id = k.account_id
+where k.id = $1;
 
 -- find_send: Reads a send, scheduled or not, with its stored events.
 select found.*, e.at as "eventAt", e.event, e.fields

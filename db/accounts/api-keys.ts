@@ -51,6 +51,23 @@ export async function findCallers(db: Database, hashes: readonly string[]): Prom
   )
 }
 
+const ownKeyStatement = prepared<{ accountName: string; expiresAt: Date | null }>(
+  'find_own_key',
+  'Reads what a client sees of its API key.',
+  sqlText`
+    select a.name as "accountName", k.expires_at as "expiresAt"
+    from api_keys k join accounts a on a.id = k.account_id
+    where k.id = $1`,
+)
+
+export async function findOwnKey(
+  db: Database,
+  keyId: string,
+): Promise<{ accountName: string; expiresAt: Date | null } | undefined> {
+  const [key] = await ownKeyStatement(db, [keyId])
+  return key
+}
+
 const useStatement = prepared(
   'record_key_uses',
   'Records that keys were used, unless that was recorded in the last hour.',

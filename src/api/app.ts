@@ -11,6 +11,7 @@ import { build } from '../platform/process/build.ts'
 import type { Runtime } from '../runtime.ts'
 import { serveChannels } from './account/channels.ts'
 import { connectionShare } from './account/connection-share.ts'
+import { getKey } from './account/key.ts'
 import { auditRows } from './account/steps.ts'
 import { answerJson } from './answer.ts'
 import { bodySteps } from './body/body-steps.ts'
@@ -105,6 +106,7 @@ function createHandlers(
     getMessage: getMessage(runtime, account),
     moveMessage: moveMessage(runtime, account, steps),
     cancelMessage: cancelMessage(runtime, authenticate, body),
+    getKey: getKey(runtime, account),
     ...serveChannels(runtime, account),
     ...serveEndpoints(runtime, account, steps, timeouts),
     ...serveSuppressions(runtime, account),

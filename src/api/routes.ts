@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { channelRoutes } from './routes/channels.ts'
 import { endpointRoutes } from './routes/endpoints.ts'
+import { keyRoutes } from './routes/key.ts'
 import { messageRoutes } from './routes/messages.ts'
 import { receiptRoutes } from './routes/receipts.ts'
 import type { Route } from './routes/route.ts'
@@ -15,6 +16,7 @@ const clientRoutes = {
   ...channelRoutes,
   ...endpointRoutes,
   ...suppressionRoutes,
+  ...keyRoutes,
   ...receiptRoutes,
 }
 

@@ -271,7 +271,11 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   crashed: async (template, method) => {
     const rename = (from: string, to: string) =>
       service.runtime.db.execute(
-        sql.raw(ofAccounts.map((table) => `alter table ${table} rename column ${from} to ${to}`).join(';')),
+        sql.raw(
+          (template === '/v1/key' ? ['api_keys'] : ofAccounts)
+            .map((table) => `alter table ${table} rename column ${from} to ${to}`)
+            .join(';'),
+        ),
       )
     await rename('account_id', 'elsewhere')
     const path = template.replace(/\{\w+\}/, absentId)

@@ -70,8 +70,8 @@ const beyondLimit: Refusal = {
     tooManyRequests({ points, seconds }, { resetSeconds }),
 }
 
-/** A query of a page that is refused by every list. */
-export const faultyQuery = 'limit=1000&after=x&page=2'
+/** A query that is refused by every route that reads one. */
+export const faultyQuery = 'limit=1000&after=x&page=2&include=all'
 
 const ofQuery = (readQuery: QueryReader): Refusal => ({
   summary: 'Parameters are unknown, repeated or unreadable',

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { maxCanceled } from '../../../db/sends/cancel-sets.ts'
+import { sentMessageFields } from '../../core/messages/sent-message.ts'
 import { cancelRequest, moveRequest } from '../../core/requests/change-requests.ts'
+import { includeParameters, readIncludeQuery } from '../../core/requests/include-query.ts'
 import { listParameters, readListQuery } from '../../core/requests/list-query.ts'
 import { type SendStatus, type TimelineEvent, timelineFields } from '../../core/sends/timeline.ts'
 import { tooLarge } from '../body/receive.ts'
@@ -36,6 +38,11 @@ const timeline = named(
   z.object({
     ...summaryFields,
     events: z.array(named('TimelineEvent', z.custom<TimelineEvent>())).describe(events.description ?? ''),
+    message: z
+      .object(sentMessageFields)
+      .nullable()
+      .describe('With `include=message`: what was sent. Null once it was erased.')
+      .optional(),
   }),
 )
 const summary = named(
@@ -133,11 +140,13 @@ export const messageRoutes = {
   },
   getMessage: {
     ...reads,
+    permissions: ['messages:read', 'messages:content'],
     path: '/v1/messages/:requestId',
     summary: "Read a send's state and timeline",
     description:
-      "The send's state and its timeline. `sent` means accepted by the provider, not delivered to the contact. Reading doesn't count for the account's rate limit, but for the limit of the key.",
+      "The send's state and its timeline. `sent` means accepted by the provider, not delivered to the contact. The permission `messages:read` reads it; with `include=message`, `messages:content` does. Reading doesn't count for the account's rate limit, but for the limit of the key.",
     params,
+    query: { parameters: includeParameters, readQuery: readIncludeQuery },
     answer: { what: 'The send and its timeline.', schema: timeline, example: exampleTimeline },
     refusals: { messageNotFound: noSuchMessage },
     index: { name: 'read', what: "The route for a send's state and timeline." },

@@ -25,6 +25,10 @@ export const tags = {
     description: 'Suppressed contacts of an account.',
     guide: ['suppressions', 'Suppressed contacts'],
   },
+  Keys: {
+    description: 'The API key that a client has.',
+    guide: ['first-send', 'First send'],
+  },
   Callbacks: {
     description: 'Calls to the endpoints of an account.',
     guide: ['callbacks', 'Callbacks, and how to verify them'],

@@ -3,6 +3,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 export const permissions = [
   'messages:send',
   'messages:read',
+  'messages:content',
   'endpoints:manage',
   'suppressions:manage',
 ] as const
