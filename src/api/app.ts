@@ -110,7 +110,7 @@ function createHandlers(
     ...serveChannels(runtime, account),
     ...serveEndpoints(runtime, account, steps, timeouts),
     ...serveSuppressions(runtime, account),
-    receive: receipts.post,
+    receiveReceipts: receipts.post,
     checkReceipts: receipts.check,
     getMedia: getMedia(runtime),
     getIndex: [(c) => answerJson(c, index)],

@@ -55,6 +55,7 @@ export const routes = {
     method: 'get',
     path: '/',
     tag: 'Documentation',
+    isInternal: true,
     summary: 'The paths of the API',
     description: 'Where to begin. It needs no API key.',
     answer: { what: 'The paths to begin with.', schema: named('Index', indexSchema), example: index },

@@ -187,7 +187,7 @@ test('a config that the API cannot open leaves the limits of the provider', asyn
 })
 
 test('a template that is not registered: the 400 says to register it', async () => {
-  expectError(await sendTo(service, template('goodbye')), 400, /register it with outbound template set/)
+  expectError(await sendTo(service, template('goodbye')), 400, /ask the operator to register it/)
 })
 
 test('an e-mail contact is a 400 that names its type', async () => {
@@ -195,11 +195,11 @@ test('an e-mail contact is a 400 that names its type', async () => {
   await expectFault(service, await sendTo(service, text('Hello'), contact), 'contact.type')
 })
 
-test('without PUBLIC_BASE_URL base64 is a 400 that names the field and the setting; a link is accepted', async () => {
+test('without PUBLIC_BASE_URL base64 is a 400 that names the field; a link is accepted', async () => {
   for (const fields of [{ base64 }, { base64, mediaUrl }]) {
     const answer = await sendTo(unreachable, media(fields))
     await expectFault(unreachable, answer, 'message.media.base64')
-    expectError(answer, 400, /PUBLIC_BASE_URL is not set/)
+    expectError(answer, 400, /takes media by mediaUrl only/)
   }
   expect((await sendTo(unreachable, media({ mediaUrl }))).status).toBe(202)
 })

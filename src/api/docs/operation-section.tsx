@@ -18,12 +18,12 @@ const examplesOf = ({ example, examples }: Content) =>
 
 /** An operation of the reference: what it takes, how to call it, and each answer. */
 export function OperationSection({ id, method, path, operation }: PlacedOperation) {
-  const { summary, description, security, responses } = operation
+  const { summary, description, responses } = operation
   const parameters = (operation.parameters ?? []) as Parameter[]
   const body = operation.requestBody as { description?: string; content: Record<string, Content> } | undefined
   const json = body?.content['application/json']
   const bodies = json ? examplesOf(json) : []
-  const permissions = (security ?? []).flatMap((one) => Object.values(one)).flat()
+  const permissions = operation['x-permissions'] ?? []
   const request =
     path === undefined
       ? undefined
@@ -37,7 +37,7 @@ export function OperationSection({ id, method, path, operation }: PlacedOperatio
       {permissions.length > 0 && (
         <p>
           {'Permission: '}
-          <code>{permissions.join(', ')}</code>
+          <code>{permissions.join(' or ')}</code>
         </p>
       )}
       {description !== undefined && <Prose text={description} />}

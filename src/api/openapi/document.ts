@@ -29,6 +29,7 @@ export function openApiDocument(settings: DocumentSettings) {
       title: 'Outbound Messaging API',
       version: '1',
       description: about(settings),
+      contact: { name: 'The operator of this service' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [

@@ -14,17 +14,31 @@ export interface Operation {
   summary: string
   description?: string
   security?: Record<string, readonly string[]>[]
+  /** The key has to have one of them. */
+  'x-permissions'?: readonly string[]
+  /** No call of a client: generators that know the extension leave it out. */
+  'x-internal'?: true
   parameters?: object[]
   requestBody?: object
   responses: Record<string, AnswerDescription>
 }
 
 export function operationOf(operationId: string, route: Route, settings: DocumentSettings): Operation {
-  const { tag, summary, description, permissions = [], params = {}, query, isIdempotent, limit } = route
+  const {
+    tag,
+    summary,
+    description,
+    permissions = [],
+    params = {},
+    query,
+    isIdempotent,
+    limit,
+    isInternal,
+  } = route
   const parameters = [
     ...Object.entries(params).map(inPath),
     ...(query ? inQuery(query.parameters) : []),
-    ...(isIdempotent ? [idempotencyKey] : []),
+    ...(isIdempotent ? [idempotencyKey(limit === 'send')] : []),
     ...(limit === 'send' ? [traceparent] : []),
   ]
   const requestBody = bodyOf(route)
@@ -33,7 +47,9 @@ export function operationOf(operationId: string, route: Route, settings: Documen
     tags: [tag],
     summary,
     description,
-    security: permissions.map((permission) => ({ apiKey: [permission] })),
+    security: permissions.length > 0 ? [{ apiKey: [] }] : [],
+    ...(permissions.length > 0 && { 'x-permissions': permissions }),
+    ...(isInternal && { 'x-internal': true as const }),
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
     responses: { ...answersOf(route), ...refusedAnswers(refusalsOf(route), route, settings) },
@@ -73,12 +89,12 @@ function bodyOf({ method, body }: Route): object | undefined {
   }
 }
 
-const idempotencyKey = {
+const idempotencyKey = (isSend: boolean) => ({
   name: 'Idempotency-Key',
   in: 'header',
-  description: `Makes the request safe to repeat: a repeat within ${idempotencyKeptHours} hours, with the same key and the same message, gets the same answer and sends nothing. 1 to ${maxKeyLength} characters, bare or in double quotes.`,
+  description: `Makes the request safe to repeat: a repeat within ${idempotencyKeptHours} hours, with the same key and the same body, ${isSend ? 'gets the same answer and sends nothing' : 'gets the same id, without the secret, and creates nothing'}. 1 to ${maxKeyLength} characters, bare or in double quotes.`,
   schema: { type: 'string', pattern: idempotencyKeyPattern },
-}
+})
 
 const traceparent = {
   name: 'traceparent',

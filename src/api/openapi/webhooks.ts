@@ -11,7 +11,7 @@ import { inputSchema } from './json-schema.ts'
 export function webhooks() {
   return Object.fromEntries([
     ...sendChangeTypes.map((type) => [type, { post: operation(type, meanings[type], sendChange) }]),
-    [testType, { post: operation(testType, 'An operator tests the endpoint', endpointTest) }],
+    [testType, { post: operation(testType, 'The endpoint is tested', endpointTest) }],
   ])
 }
 
@@ -132,5 +132,5 @@ const testedEndpoint = named('TestedEndpoint', z.object({ endpointId: uuid('The 
 
 const endpointTest = named(
   'EndpointTest',
-  z.object({ ...about([testType]), data: testedEndpoint }).describe('A test by an operator.'),
+  z.object({ ...about([testType]), data: testedEndpoint }).describe('A test of the endpoint.'),
 )

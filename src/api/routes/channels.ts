@@ -4,7 +4,7 @@ import { channelStatuses, failingReason } from '../../core/channels/channel-stat
 import { contactTypes } from '../../core/contacts/contact.ts'
 import { messageTypes } from '../../core/messages/message.ts'
 import { fallbackCauses } from '../../core/sends/fallback.ts'
-import { providerNames } from '../../providers/index.ts'
+import { providerNames, providers } from '../../providers/index.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { exampleIds } from './examples.ts'
 import type { Route } from './route.ts'
@@ -68,11 +68,13 @@ const flow = named(
 
 const { requestId, channelId, flowId } = exampleIds
 
+const [exampleProvider] = providerNames
+
 const exampleChannel = {
   channelId,
-  name: 'SMS Germany',
-  provider: providerNames[0],
-  contactTypes: ['phone'],
+  name: 'Order updates',
+  provider: exampleProvider,
+  contactTypes: exampleProvider && providers[exampleProvider].contactTypes,
   messageTypes: ['text', 'template', 'media'],
   status: 'failing',
   statusSince: '2026-11-21T11:40:02.113Z',

@@ -25,10 +25,11 @@ const handshake = z.string()
 
 /** The routes by which providers report. Their steps are in src/api/receive-receipt.ts. */
 export const receiptRoutes = {
-  receive: {
+  receiveReceipts: {
     method: 'post',
     path: '/receipts/:channelId',
     tag: 'Receipts',
+    isInternal: true,
     summary: 'What a provider reports about messages that it has accepted',
     description:
       "For providers, and for receivers of a webhook channel. Signed or authorized as the channel's provider does it; it needs no API key. A 200 means that all receipts of the request are recorded.",
@@ -54,6 +55,7 @@ export const receiptRoutes = {
     method: 'get',
     path: '/receipts/:channelId',
     tag: 'Receipts',
+    isInternal: true,
     summary: "A provider's check of the address for receipts",
     description: 'The handshake of WhatsApp: with the right token, the answer is its challenge.',
     params: { channelId: { what: 'The channel.' } },

@@ -35,6 +35,8 @@ export interface Route {
   refusals?: Refusals
   /** Its place in the answer of `GET /`. */
   index?: { name: string; what: string }
+  /** Whether it is for providers, load balancers or readers, and no call of a client. */
+  isInternal?: true
   /** Whether it is there only with PUBLIC_BASE_URL. */
   needsPublicUrl?: true
   /** The name of its HEAD, if clients use that, too. */

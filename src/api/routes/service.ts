@@ -16,12 +16,14 @@ const health = named(
 )
 
 const ofHealth = {
+  isInternal: true,
   method: 'get',
   tag: 'Health',
   description: 'For load balancers and monitoring. It needs no API key.',
 } as const
 
 const staticContent = {
+  isInternal: true,
   method: 'get',
   tag: 'Documentation',
   description: 'It has an `ETag`, and needs no API key.',
@@ -43,6 +45,7 @@ export const serviceRoutes = {
       mediaNotFound: { summary: 'The link was altered or has expired', error: mediaNotFound },
       unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable },
     },
+    isInternal: true,
     needsPublicUrl: true,
     documentedHead: 'headMedia',
   },

@@ -30,7 +30,7 @@ export function sendIssue(rules: ProviderRules, send: GivenSend): string | undef
   const { media } = message
   const hasContent = media.sizeBytes !== undefined
   if (hasContent && rules.fetchesMedia && !send.hasPublicUrl) {
-    return 'message.media.base64: this channel takes media by mediaUrl only, since PUBLIC_BASE_URL is not set'
+    return 'message.media.base64: this channel takes media by mediaUrl only'
   }
   const issue = rules.media && mediaIssue(media, rules.media[media.mediaType], send.contentType)
   if (issue || !hasContent || !rules.fetchesMedia || media.mimetype !== undefined) return issue

@@ -40,7 +40,7 @@ export const template = {
   unregisteredIssue: (name) =>
     contentSid.safeParse(name).success
       ? undefined
-      : 'is not registered with this channel; register it with outbound template set, or send the content SID (HX…) of a Twilio content template',
+      : 'is not registered with this channel; ask the operator to register it, or send the content SID (HX…) of a Twilio content template',
 } satisfies TemplateRules
 
 /** A template message in Twilio's terms. The name of an unregistered template is its content SID. */

@@ -13,7 +13,7 @@ export const template = {
   definition,
   variablesOf: (given) => [...new Set(definition.parse(given).parameters)],
   valueIssue: ({ value }) => whatsAppValueIssue(value),
-  unregisteredIssue: () => 'is not registered with this channel; register it with outbound template set',
+  unregisteredIssue: () => 'is not registered with this channel; ask the operator to register it',
 } satisfies TemplateRules
 
 /** Language and parameters of a template message. */

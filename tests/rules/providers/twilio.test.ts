@@ -178,8 +178,8 @@ describe('the definition of a template', () => {
 
   test('is needed, unless the template is named by its content SID', () => {
     expect(rules.template.unregisteredIssue?.(contentSid)).toBeUndefined()
-    expect(rules.template.unregisteredIssue?.('welcome')).toMatch(/template set/)
-    expect(rules.template.unregisteredIssue?.(`${contentSid}\n`)).toMatch(/template set/)
+    expect(rules.template.unregisteredIssue?.('welcome')).toMatch(/ask the operator/)
+    expect(rules.template.unregisteredIssue?.(`${contentSid}\n`)).toMatch(/ask the operator/)
   })
 })
 
