@@ -1,6 +1,36 @@
 -- The service's prepared statements, as PostgreSQL gets them. Written by `npm run statements`, not by hand:
 -- their sources are the files of db/ that call `prepared`.
 
+-- accepted_by_hour: Counts the accepted sends of channels by the hour.
+-- $1: the hours; $2: the channels.
+select c.channel_id as "channelId", c.hour, sum(c.accepted)::int as accepted
+from (
+  select hour, channel_id, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
+  from (select distinct unnest($2::uuid[])) wanted (id) cross join lateral (
+      select * from send_counts
+      where channel_id = wanted.id
+        and hour between (select min(h) from unnest($1::timestamptz[]) h)
+                   and (select max(h) from unnest($1::timestamptz[]) h) offset 0) counts
+  union all
+  select hour, channel_id,
+         case when state = 'accepted' then change else 0 end as accepted,
+         case when state = 'sent' then change else 0 end as sent,
+         case when state = 'delivered' then change else 0 end as delivered,
+         case when state = 'read' then change else 0 end as read,
+         case when state = 'undelivered' then change else 0 end as undelivered,
+         case when state = 'failed' then change else 0 end as failed,
+         case when state = 'uncertain' then change else 0 end as uncertain,
+         case when state = 'canceled' then change else 0 end as canceled
+  from (
+    select hour, channel_id,
+           split_part(counted_as, '/', 1) as state, change
+    from send_count_changes
+    where hour between (select min(h) from unnest($1::timestamptz[]) h)
+               and (select max(h) from unnest($1::timestamptz[]) h)
+      and channel_id = any($2::uuid[])
+    offset 0) changes) c
+group by c.channel_id, c.hour;
+
 -- add_suppression: Adds an entry to an account's list of contacts that get nothing, unless it is there.
 -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel; $5: the id of a new entry; $6: the kind
 -- of the contact; $7: why.
@@ -731,6 +761,31 @@ from scheduled_sends where request_id = $1 and true;
 -- contact_of_suppression: Reads the contact of a suppression, to whom a page links.
 select account_id as "accountId", contact_type as type, contact_value as value
 from suppressions where id = $1 and erased_at is null;
+
+-- count_listed_channels: Counts the channels of a list of the console.
+-- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id.
+select least(count(*), 10000)::int as count, count(*) > 10000 as "isMore"
+from (
+  select 1 from channels c join accounts a on a.id = c.account_id
+  where c.deleted_at is null and ($1::text is null or c.provider = $1)
+      and ($2::text is null
+           or $2 = case when c.held_at is not null then 'held'
+                        when c.breaker_open_until is not null then 'failing' else 'ready' end)
+      and ($3::text is null or a.name = $3 or a.id::text = $3)
+      and ($4::text is null or position(lower($4) in lower(c.name)) > 0 or c.id::text = $4)
+  limit 10001) first;
+
+-- count_listed_endpoints: Counts the endpoints of a list of the console.
+-- $1: the state; $2: the account, its id or name.
+select least(count(*), 10000)::int as count, count(*) > 10000 as "isMore"
+from (
+  select 1 from endpoints e join accounts a on a.id = e.account_id
+    cross join lateral (
+      select case when e.disabled_at is not null then 0
+                  when e.failing_since is not null then 1 else 2 end as rank) r
+  where ($1::text is null or r.rank = array_position('{disabled,failing,answering}', $1) - 1)
+      and ($2::text is null or a.name = $2 or a.id::text = $2)
+  limit 10001) first;
 
 -- counted_since: Finds when counting began.
 select since from counted_since;
@@ -1603,6 +1658,15 @@ counted_changes as (
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4)
 select request_id as "requestId", case when written.overflow then written.channel_id end as "overflowOf" from written;
+
+-- find_accounts: Finds accounts by their id, or a part of their name in any case, for operators; those that fit best come first.
+-- $1: the id or the part; $2: how many.
+select id as "accountId", name,
+       case when id::text = $1 then 0 when name = $1 then 1 when lower(name) = lower($1) then 2
+            when starts_with(lower(name), lower($1)) then 3 else 4 end as rank
+from accounts
+where id::text = $1 or position(lower($1) in lower(name)) > 0
+order by rank, lower(name), id limit $2;
 
 -- find_callers: Finds the accounts and permissions of API keys by their hashes.
 select encode(k.hash, 'hex') as hash, k.id as "keyId", k.display_prefix as "keyPrefix",
@@ -2701,11 +2765,11 @@ from (
     cross join lateral (
       select case when c.held_at is not null or c.breaker_open_until is not null then 0 else 1 end as rank) r
   where c.deleted_at is null and ($1::text is null or c.provider = $1)
-    and ($2::text is null
-         or $2 = case when c.held_at is not null then 'held'
-                      when c.breaker_open_until is not null then 'failing' else 'ready' end)
-    and ($3::text is null or a.name = $3 or a.id::text = $3)
-    and ($4::text is null or position(lower($4) in lower(c.name)) > 0 or c.id::text = $4)
+      and ($2::text is null
+           or $2 = case when c.held_at is not null then 'held'
+                        when c.breaker_open_until is not null then 'failing' else 'ready' end)
+      and ($3::text is null or a.name = $3 or a.id::text = $3)
+      and ($4::text is null or position(lower($4) in lower(c.name)) > 0 or c.id::text = $4)
     and ($5::int is null or (r.rank, c.name, c.id) > ($5::int, $6::text, $7::uuid))
   order by 2, c.name, c.id limit $8) page
 join channels c on c.id = page.id join accounts a on a.id = c.account_id
@@ -2729,7 +2793,7 @@ from (
       select case when e.disabled_at is not null then 0
                   when e.failing_since is not null then 1 else 2 end as rank) r
   where ($1::text is null or r.rank = array_position('{disabled,failing,answering}', $1) - 1)
-    and ($2::text is null or a.name = $2 or a.id::text = $2)
+      and ($2::text is null or a.name = $2 or a.id::text = $2)
     and ($3::int is null or (r.rank, e.id) > ($3::int, $4::uuid))
   order by 2, e.id limit $5) page
 join endpoints e on e.id = page.id join accounts a on a.id = e.account_id

@@ -124,6 +124,39 @@ export function countByHour(db: Database, set: CountedSet, hours: readonly Date[
   return set.of === 'all' ? totalStatement(db, [hours]) : someStatement(db, [hours, set.of, set.id])
 }
 
+const acceptedStatement = prepared<{ channelId: string; hour: Date; accepted: number }>(
+  'accepted_by_hour',
+  'Counts the accepted sends of channels by the hour.',
+  sqlText`
+    -- $1: the hours; $2: the channels.
+    select c.channel_id as "channelId", c.hour, sum(c.accepted)::int as accepted
+    from (
+      ${countsOfChannels('$2::uuid[]')}) c
+    group by c.channel_id, c.hour`,
+)
+
+/**
+ * The accepted sends of each channel, a number for each given hour. A channel without sends is missing.
+ *
+ * @param hours consecutive.
+ */
+export async function acceptedByHour(
+  db: Database,
+  channelIds: readonly string[],
+  hours: readonly Date[],
+): Promise<Map<string, number[]>> {
+  const rows = await acceptedStatement(db, [hours, channelIds])
+  const places = new Map(hours.map((hour, place) => [hour.getTime(), place]))
+  const counts = new Map<string, number[]>()
+  for (const { channelId, hour, accepted } of rows) {
+    const place = places.get(hour.getTime())
+    const ofChannel = counts.get(channelId) ?? hours.map(() => 0)
+    if (place !== undefined) ofChannel[place] = accepted
+    counts.set(channelId, ofChannel)
+  }
+  return counts
+}
+
 /** So many sends that went wrong, by their state, the reason and the provider's code. */
 export interface FailureCount {
   state: 'failed' | 'uncertain' | 'undelivered'

@@ -5,6 +5,7 @@ import type { AutoCause } from '../../src/core/suppression/suppression.ts'
 import type { ProviderName } from '../../src/providers/index.ts'
 import type { Database } from '../connection/client.ts'
 import { type Counts, countsOfChannels, countsOfEach, sumsOf } from '../counters/read.ts'
+import { type Count, mostCounted } from '../sends/list-count.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** A channel, as operators see it in a list. */
@@ -68,6 +69,33 @@ export interface ChannelFilter {
   name?: string | undefined
 }
 
+/** SQL of the channels of a filter: `$1` is the provider, `$2` the state, `$3` the account's id or name, `$4` a part of the name, or the id. */
+const filtered = sqlText`
+  c.deleted_at is null and ($1::text is null or c.provider = $1)
+    and ($2::text is null
+         or $2 = case when c.held_at is not null then 'held'
+                      when c.breaker_open_until is not null then 'failing' else 'ready' end)
+    and ($3::text is null or a.name = $3 or a.id::text = $3)
+    and ($4::text is null or position(lower($4) in lower(c.name)) > 0 or c.id::text = $4)`
+
+const countStatement = prepared<Count>(
+  'count_listed_channels',
+  'Counts the channels of a list of the console.',
+  sqlText`
+    -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id.
+    select least(count(*), ${mostCounted})::int as count, count(*) > ${mostCounted} as "isMore"
+    from (
+      select 1 from channels c join accounts a on a.id = c.account_id
+      where ${filtered}
+      limit ${mostCounted + 1}) first`,
+)
+
+/** How many channels a list has. */
+export async function countListedChannels(db: Database, filter: ChannelFilter): Promise<Count> {
+  const { provider = null, state = null, account = null, name = null } = filter
+  return (await countStatement(db, [provider, state, account, name]))[0] ?? { count: 0, isMore: false }
+}
+
 const listStatement = prepared<ListedChannel & { rank: number }>(
   'list_channels',
   'Lists a page of all channels, those with waiting sends first, for operators.',
@@ -79,12 +107,7 @@ const listStatement = prepared<ListedChannel & { rank: number }>(
       select c.id, r.rank
       from channels c join accounts a on a.id = c.account_id
         ${rank}
-      where c.deleted_at is null and ($1::text is null or c.provider = $1)
-        and ($2::text is null
-             or $2 = case when c.held_at is not null then 'held'
-                          when c.breaker_open_until is not null then 'failing' else 'ready' end)
-        and ($3::text is null or a.name = $3 or a.id::text = $3)
-        and ($4::text is null or position(lower($4) in lower(c.name)) > 0 or c.id::text = $4)
+      where ${filtered}
         and ($5::int is null or (r.rank, c.name, c.id) > ($5::int, $6::text, $7::uuid))
       order by 2, c.name, c.id limit $8) page
     join channels c on c.id = page.id join accounts a on a.id = c.account_id

@@ -1,4 +1,5 @@
 import type { Database } from '../connection/client.ts'
+import { type Count, mostCounted } from '../sends/list-count.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** An endpoint, as operators see it in a list. */
@@ -37,6 +38,32 @@ export interface EndpointFilter {
   account?: string | undefined
 }
 
+/** SQL of the endpoints of a filter: `$1` is the state, `$2` the account's id or name. */
+const filtered = sqlText`
+  ($1::text is null or r.rank = array_position('{disabled,failing,answering}', $1) - 1)
+    and ($2::text is null or a.name = $2 or a.id::text = $2)`
+
+const countStatement = prepared<Count>(
+  'count_listed_endpoints',
+  'Counts the endpoints of a list of the console.',
+  sqlText`
+    -- $1: the state; $2: the account, its id or name.
+    select least(count(*), ${mostCounted})::int as count, count(*) > ${mostCounted} as "isMore"
+    from (
+      select 1 from endpoints e join accounts a on a.id = e.account_id
+        ${rank}
+      where ${filtered}
+      limit ${mostCounted + 1}) first`,
+)
+
+/** How many endpoints a list has. */
+export async function countListedEndpoints(
+  db: Database,
+  { state = null, account = null }: { [Name in keyof EndpointFilter]: EndpointFilter[Name] | null },
+): Promise<Count> {
+  return (await countStatement(db, [state, account]))[0] ?? { count: 0, isMore: false }
+}
+
 const listStatement = prepared<ListedEndpoint & { rank: number }>(
   'list_endpoints',
   'Lists a page of all endpoints, those first that get no callbacks, for operators.',
@@ -50,8 +77,7 @@ const listStatement = prepared<ListedEndpoint & { rank: number }>(
       select e.id, r.rank
       from endpoints e join accounts a on a.id = e.account_id
         ${rank}
-      where ($1::text is null or r.rank = array_position('{disabled,failing,answering}', $1) - 1)
-        and ($2::text is null or a.name = $2 or a.id::text = $2)
+      where ${filtered}
         and ($3::int is null or (r.rank, e.id) > ($3::int, $4::uuid))
       order by 2, e.id limit $5) page
     join endpoints e on e.id = page.id join accounts a on a.id = e.account_id

@@ -4,7 +4,10 @@ import { isOfNone } from './list.ts'
 import { Values } from './list-order.ts'
 import { ownerOf, type SendsQuery, type Source, sourcesOf } from './list-sources.ts'
 
-/** How many sends a list has. */
+/** A list of the console is counted to so many. */
+export const mostCounted = 10_000
+
+/** How many a list has. */
 export interface Count {
   count: number
   /** It may have more: enough was looked at. */

@@ -2,6 +2,8 @@ import { Hono } from 'hono'
 import { contextStorage } from 'hono/context-storage'
 import { Readiness } from '../platform/health/readiness.ts'
 import { build } from '../platform/process/build.ts'
+import { chosenAccount } from './account/chosen-account.tsx'
+import { accountNames } from './account/routes.ts'
 import { audit } from './audit/routes.tsx'
 import { recordSeen } from './audit/seen.ts'
 import { channels } from './channels/routes.tsx'
@@ -47,12 +49,13 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
 
   app.use(identify(runtime, checkPassword), refuseForeignForms)
   app.get('/admin.css', allow('anyone'), assets.styles)
-  app.get('/zone.js', allow('anyone'), assets.zone)
+  app.get('/console.js', allow('anyone'), assets.script)
   app.get('/icon.svg', allow('anyone'), assets.icon)
   app.get('/inter.woff2', allow('anyone'), assets.font)
   app.route('/', login(runtime))
 
-  app.use(requireSignIn, recordSeen(runtime), storeWarnings(runtime))
+  app.use(requireSignIn, chosenAccount(runtime), recordSeen(runtime), storeWarnings(runtime))
+  app.route('/', accountNames(runtime))
   app.route('/support', support(runtime))
   app.route('/', today(runtime))
   app.route('/channels', channels(runtime))

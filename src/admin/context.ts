@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
 import { createFactory } from 'hono/factory'
+import type { FoundAccount } from '../../db/overview/accounts.ts'
 import type { AuditEntry, SeenIds } from '../core/accounts/audit.ts'
 import type { Person } from '../core/accounts/person.ts'
 import type { AdminSettings } from '../platform/settings/settings.ts'
@@ -19,6 +20,8 @@ export interface AdminEnv {
     askedOrigin: string | undefined
     /** The client's address. Set by `identify`. */
     address: string
+    /** The account that pages show; undefined for all. Set by `chosenAccount`. */
+    account: FoundAccount | undefined
     /** Set if the answer shows whole contacts: ids of the one that its page is of. Recorded by `recordSeen`. */
     seen: SeenIds | undefined
     /** The downloaded list. Set by its route, recorded by `recordSeen`. */

@@ -23,16 +23,27 @@ export function answerError(c: Context, error: Error, log: Logger): Response | P
   const { statusCode, message, headers } = asPageError(error)
   if (statusCode === 500) logFault(log, 'crashed', error)
   else if (statusCode === 503) logWarning(log, 'unavailable', error, databaseCauseFields(error))
-  const title = STATUS_CODES[statusCode] ?? 'Error'
   return c.html(
-    <Layout title={title}>
-      <h1>{title}</h1>
-      <p>{message}</p>
-    </Layout>,
+    <ErrorPage
+      title={statusCode === 404 ? 'Not found' : (STATUS_CODES[statusCode] ?? 'Error')}
+      message={message}
+    />,
     statusCode,
     headers,
   )
 }
+
+const ErrorPage = ({ title, message }: { title: string; message: string }) => (
+  <Layout title={title}>
+    <section class="error">
+      <h1>{title}</h1>
+      <p role="alert">{message}</p>
+      <p>
+        <a href="/">Go to the first page</a>
+      </p>
+    </section>
+  </Layout>
+)
 
 function asPageError(error: Error): PageError {
   if (error instanceof PageError) return error

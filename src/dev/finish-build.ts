@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const copied = [
   'db/migrations',
   'src/admin/page/admin.css',
-  'src/admin/page/zone.js',
+  'src/admin/page/console.js',
   ...['pages.css', 'inter.woff2', 'mark.svg'].map((name) => `src/platform/http/${name}`),
   ...['docs.css', 'try.js'].map((name) => `src/api/docs/${name}`),
 ]

@@ -108,7 +108,7 @@ describe('the page of a contact', () => {
     const page = await contactPage({ accountId: account.accountId, contact })
     expect(page.text).toContain('No send found.')
     expect(page.html).not.toMatch(new RegExp(`(href|action)="[^"]*${contact.slice(1)}`))
-    expect((await contactPage({})).text).toContain('A contact of an account')
+    expect((await contactPage({})).text).toContain('What one contact of an account got')
     for (const [fields, status, words] of [
       [{ accountId: account.accountId, contact: 'x' }, 400, 'Contact: enter a phone number'],
       [{ accountId: 'nobody', contact }, 404, 'no account has this id or name'],

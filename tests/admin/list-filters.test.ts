@@ -163,7 +163,7 @@ test('a longer list says how many sends it has', async () => {
   await service.runtime.db.insert(sends).values(rows)
   const first = await list({ accountId: account.accountId })
   expect(first.text).toContain('60 sends')
-  const [, next = ''] = /<a class="button quiet" href="([^"]+)">Older/.exec(first.html) ?? []
+  const [, next = ''] = /<a class="button" href="([^"]+)">Older/.exec(first.html) ?? []
   expect((await getPage(admin.url + next.replaceAll('&amp;', '&'))).text).toContain('60 sends')
 })
 

@@ -98,12 +98,12 @@ describe('the one box', () => {
     expect(outline).toBe('solid')
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
-    expect(await page.locator(':focus').getAttribute('id')).toBe('q')
+    expect(await page.locator('main :focus').count()).toBe(1)
   })
 })
 
 describe('a list', () => {
-  const found = () => page.locator('td.id a').allInnerTexts()
+  const found = () => page.locator('td .id a').allInnerTexts()
   const search = async (fields: Record<string, string>) => {
     await open('/sends')
     await page.getByText('Change').click()
@@ -113,7 +113,7 @@ describe('a list', () => {
       else await field.fill(text)
     }
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByRole('heading', { name: 'Newest first' }).waitFor()
+    await page.getByText('newest first').waitFor()
   }
 
   test('by contact finds what was sent to it, however the number is written', async () => {
@@ -183,7 +183,7 @@ test('a list is replayed: first a trial, then with those left out included, then
   await page.getByRole('button', { name: 'Replay 1' }).click()
   expect(await summary().innerText()).toBe('Queued again: 1 message')
   await page.getByRole('link', { name: 'Back to the list' }).click()
-  await page.getByRole('heading', { name: 'Newest first' }).waitFor()
+  await page.getByText('newest first').waitFor()
 })
 
 test('without script: from the list over the timeline to the replay', async () => {
@@ -228,7 +228,7 @@ describe('the inbox', () => {
 test('the queue board shows both queues, and leads back by the menu', async () => {
   await open('/queues')
   await page.getByRole('cell', { name: /^sends-overflow/ }).waitFor()
-  await page.getByRole('link', { name: 'Support' }).click()
+  await page.getByRole('link', { name: 'Find' }).click()
   await page.waitForURL(`${service.adminUrl}/support`)
 })
 
@@ -236,15 +236,15 @@ test('a channel is held and resumed by keyboard', async () => {
   const channelId = await buildChannel(service, account.accountId)
   await open(`/channels/${channelId}`)
   for (const [verb, state] of [
-    ['Hold', /held since/],
-    ['Resume', /ready/],
+    ['Hold', 'held'],
+    ['Resume', 'ready'],
   ] as const) {
     await page.getByLabel('Reason').focus()
     await page.keyboard.type('a test')
     await page.keyboard.press('Tab')
     expect(await page.locator(':focus').innerText()).toBe(verb)
     await page.keyboard.press('Enter')
-    await page.getByText(state).first().waitFor()
+    await page.locator('.verdict .state', { hasText: state }).waitFor()
   }
 })
 
@@ -263,7 +263,7 @@ test('scripts and markup in messages are shown as text', async () => {
   ] as const) {
     await open(path)
     for (const place of places) expect(await page.locator('main').innerText()).toContain(plant(place))
-    expect(await page.locator('script:not([src="/zone.js"]), svg, img[src=x]').count()).toBe(0)
+    expect(await page.locator('script:not([src="/console.js"]), svg, img[src=x]').count()).toBe(0)
   }
 })
 
@@ -286,22 +286,22 @@ describe('who did what, and what was refused', () => {
 
   test.each(['/audit', '/audit?by=ann', '/refused'])('%s can be used by everybody', async (path) => {
     await open(path)
-    await page.locator('summary').click()
+    await page.locator('main summary').click()
     await expectUsable(page)
   })
 
-  test.each(['/audit?from=never', '/refused?account=nobody'])('%s can be used by everybody', async (path) => {
+  test.each(['/audit?from=never', '/refused?status=200'])('%s can be used by everybody', async (path) => {
     // A page with a 4xx is an error to the browser.
     const { page } = await openPage(browser, [service.adminUrl])
     await open(path, page)
-    await page.locator('summary').click()
+    await page.locator('main summary').click()
     await expectUsable(page)
     await page.context().close()
   })
 
   test('by keyboard: a change of the channel is found by its id, and the older ones by a link', async () => {
     await open('/audit')
-    await page.locator('summary').focus()
+    await page.locator('main summary').focus()
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
     await page.keyboard.type(account.channelId)

@@ -29,12 +29,12 @@ test('the queue board shows how many jobs are in each queue, and since when the 
     [
       ...(rows.find((row) => start.test(row)) ?? '').matchAll(/<td data-label="([^"]+)"[^>]*>(.*?)<\/td>/gs),
     ].map(([, name, cell = '']) => [name, cell.replace(/<[^>]*>/g, '').trim()])
-  const found = Object.fromEntries(cells(/>sends <small/))
+  const found = Object.fromEntries(cells(/>sends<\/b>/))
   expect(Number(found.waiting) + Number(found.prioritized)).toBe(2)
   expect(found).toMatchObject({ delayed: '0', active: '0', failed: '0' })
   expect(found['Oldest since']).toContain(before)
   for (const queue of ['sends-overflow', 'callbacks', 'callbacks-slow-start'])
-    expect(Object.fromEntries(cells(new RegExp(`>${queue} <small`)))).toMatchObject({
+    expect(Object.fromEntries(cells(new RegExp(`>${queue}</b>`)))).toMatchObject({
       waiting: '0',
       failed: '0',
     })

@@ -74,13 +74,13 @@ test('every route names its role, and only these are for anyone', () => {
     .map(({ method, path }) => `${method} ${path}`)
   expect(open.sort()).toEqual([
     'GET /admin.css',
+    'GET /console.js',
     'GET /healthz',
     'GET /icon.svg',
     'GET /inter.woff2',
     'GET /login',
     'GET /metrics',
     'GET /readyz',
-    'GET /zone.js',
     'POST /login',
     'POST /logout',
   ])

@@ -100,7 +100,9 @@ describe('a list', () => {
       ]) {
         const { html } = await list({ status, ...of })
         expect(idsIn(html).slice(0, 2)).toEqual(made.toReversed())
-        const states = [...html.matchAll(/<td><span class="state (\w+)"/g)].map(([, each]) => each)
+        const states = [...html.matchAll(/<td data-label="State"><span class="state (\w+)"/g)].map(
+          ([, each]) => each,
+        )
         expect(new Set(states)).toEqual(new Set([status]))
       }
       expect(
@@ -109,7 +111,7 @@ describe('a list', () => {
     },
   )
 
-  test('by reason and by code has those alone, and shows both in one line with its whole text', async () => {
+  test('by reason and by code has those alone, and shows both in one cell', async () => {
     const requestId = await finished(textBody('Hello', rejected))
     await finished(textBody())
     const own = { accountId: account.accountId }
@@ -117,7 +119,7 @@ describe('a list', () => {
     expect((await ids({ ...own, providerCode: 'rejected' }))[0]).toBe(requestId)
     expect(await ids({ ...own, providerCode: 'rejecte' })).toEqual([])
     expect((await list({ ...own, reason: 'REFUSES this' })).html).toMatch(
-      /<td class="cut" title="rejected: [^"]+">rejected: /,
+      /<td data-label="Reason">rejected: /,
     )
   })
 
@@ -128,7 +130,7 @@ describe('a list', () => {
     for (const channelId of [heldChannelId, 'Held one']) expect((await ids({ channelId }))[0]).toBe(requestId)
     const two = [await createAccount(db, 'Twin'), await createAccount(db, 'Twin')]
     const page = await list({ accountId: 'Twin' })
-    expect(page.status).toBe(404)
+    expect(page.text).toContain('Which account?')
     for (const id of two) expect(page.text).toContain(id)
     expect((await list({ channelId: 'No such one' })).status).toBe(404)
     expect((await list({ channelId: 'No such\0one' })).status).toBe(400)
@@ -140,7 +142,7 @@ describe('a list', () => {
     const requestId = await accept(service, account, { ...textBody(), sendAt, reference })
     const page = await list({ reference, status: 'scheduled' })
     expect(idsIn(page.html)).toEqual([requestId])
-    expect(page.text).toContain(`queued for ${sendAt.slice(0, 10)} ${sendAt.slice(11, 19)} UTC`)
+    expect(page.text).toContain(`queued for ${sendAt.slice(0, 10)} ${sendAt.slice(11, 19)}`)
     expect(await ids({ reference, status: 'queued' })).toEqual([])
     expect(await ids({ reference })).toEqual([requestId])
   })
@@ -169,7 +171,7 @@ describe('a list', () => {
     const page = await list({ [field]: value })
     expect(page.status).toBe(400)
     expect(page.text).toContain(words)
-    expect(page.html).toContain(`<details class="search" open`)
+    expect(page.html).toContain(`<details class="filter" open`)
   })
 
   test('that no index serves reads a limited number of sends at a time, and can be continued', async () => {
@@ -201,7 +203,7 @@ describe('a list', () => {
       { channelId: own.channelId, status: 'queued' },
     ] as Record<string, string>[]) {
       const first = await list(fields)
-      const [, next = ''] = /<a class="button quiet" href="([^"]+)">Older/.exec(first.html) ?? []
+      const [, next = ''] = /<a class="button" href="([^"]+)">Older/.exec(first.html) ?? []
       const second = await getPage(admin.url + next.replaceAll('&amp;', '&'))
       expect([...idsIn(first.html), ...idsIn(second.html)]).toEqual(made)
       expect(second.html).not.toContain('Older')

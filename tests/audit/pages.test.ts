@@ -333,7 +333,7 @@ describe('the page /audit', () => {
     expect(status).toBe(200)
     expect(text).toMatch(
       new RegExp(
-        `\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d UTC +admin +page at 127.0.0.1 +replayed a send +${target}`,
+        `\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d +admin +page at 127.0.0.1 +replayed a send +${target}`,
       ),
     )
     expect(html).toContain(`href="/support/${target}"`)
@@ -345,7 +345,7 @@ describe('the page /audit', () => {
     await record('bob', 'channel-1', { action: 'channel.resume' })
     const cells = async (query: Record<string, string>) => {
       const { html } = await page(query)
-      return [...html.matchAll(/<td class="id"><(?:span|a href="[^"]*")>([^<]*)/g)].map(
+      return [...html.matchAll(/<td data-label="Target"><(?:span|a href="[^"]*")>([^<]*)/g)].map(
         ([, target]) => target,
       )
     }

@@ -319,12 +319,10 @@ describe('the page /refused', () => {
       'contact, contact.value',
       `${prefix()}…`,
       '400',
-      'UTC',
     ])
       expect(text).toContain(shown)
     expect((await page({ account: account.accountId, status: '400' })).text).toContain(body.requestId)
     expect((await page({ account: account.accountId, status: '429' })).text).toContain('No request found.')
-    expect((await page({ account: 'Test' })).text).toContain(body.requestId)
     expect((await page()).text).toContain(body.requestId)
   })
 
@@ -349,7 +347,7 @@ describe('the page /refused', () => {
     const seen: string[] = []
     for (let path: string | undefined = `/refused?account=${account.accountId}&status=409`; path; ) {
       const { html } = await getPage(admin.url + path)
-      seen.push(...[...html.matchAll(/<td class="id">([0-9a-f-]{36})</g)].map(([, id = '']) => id))
+      seen.push(...[...html.matchAll(/class="below id">([0-9a-f-]{36})</g)].map(([, id = '']) => id))
       path = /href="([^"]*)">Older/.exec(html)?.[1]?.replaceAll('&amp;', '&')
     }
     expect(seen).toEqual(ids.toSorted().toReversed())

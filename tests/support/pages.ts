@@ -38,9 +38,9 @@ const foreignTags = /^\/?(script|iframe|frame|svg|object|embed|base|style|math|t
 
 /** A chart of ours has numbers only. */
 const ourChart =
-  /<svg class="chart" viewBox="0 0 \d+ \d+" preserveAspectRatio="none" role="img" aria-label="[^"<>]*">(?:<rect class="[a-z]+"(?: (?:x|y|width|height)="[\d.]+")+(?: ?\/>|><\/rect>))*<\/svg>/g
+  /<svg class="(?:chart|spark)" viewBox="0 0 \d+ \d+" preserveAspectRatio="none" role="img" aria-label="[^"<>]*">(?:<(rect|line|polyline)(?: class="[a-z]+")?(?: (?:x|y|x1|x2|y1|y2|width|height|points)="[\d., ]+")+(?: ?\/>|><\/\1>))*<\/svg>/g
 
-export const ourScript = '<script src="/zone.js" defer=""></script>'
+export const ourScript = '<script src="/console.js" defer=""></script>'
 
 /** Whatever was planted in a text is no tag, no attribute and no link in the page. */
 export function expectOnlyOurMarkup(page: string): void {

@@ -3,6 +3,7 @@ import { auditActions } from '../../core/accounts/audit.ts'
 import { Choice, TextField } from '../page/fields.tsx'
 import { FilterForm } from '../page/filter-form.tsx'
 import { Layout } from '../page/layout.tsx'
+import { PageHead } from '../page/page-head.tsx'
 import { type AuditInput, actions } from './audit-form.ts'
 import { Changes, type Names } from './changes.tsx'
 
@@ -19,8 +20,8 @@ interface AuditPageProps {
 export function AuditPage({ input, issues = [], changes, names, next }: AuditPageProps) {
   const { after: _, ...filters } = input
   return (
-    <Layout title="Audit" at="/audit" isWide>
-      <h1>Who did what?</h1>
+    <Layout title="Audit" at="/audit">
+      <PageHead title="Audit" about="Who did what, when and from where; the newest first" />
       <FilterForm action="/audit" isOpen={Object.keys(filters).length > 0}>
         <TextField
           name="target"
@@ -43,14 +44,21 @@ export function AuditPage({ input, issues = [], changes, names, next }: AuditPag
           {issue}
         </p>
       ))}
-      {changes &&
-        (changes.length > 0 ? <Changes changes={changes} names={names} /> : <p>No change found.</p>)}
-      {next !== undefined && (
-        <p>
-          <a class="button" href={`/audit?${new URLSearchParams({ ...filters, after: next })}`}>
-            Older
-          </a>
-        </p>
+      {changes && (
+        <section aria-label="Changes">
+          {changes.length > 0 ? (
+            <Changes changes={changes} names={names} />
+          ) : (
+            <p class="empty">No change found. What people, commands and the API change would be here.</p>
+          )}
+          {next !== undefined && (
+            <p>
+              <a class="button" href={`/audit?${new URLSearchParams({ ...filters, after: next })}`}>
+                Older
+              </a>
+            </p>
+          )}
+        </section>
       )}
     </Layout>
   )

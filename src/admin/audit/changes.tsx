@@ -1,7 +1,6 @@
 import type { RecordedChange } from '../../../db/audit/list.ts'
 import { type AuditDetail, type AuditTarget, auditActions } from '../../core/accounts/audit.ts'
-import { tableRows } from '../page/each-shown.tsx'
-import { ScrollingTable } from '../page/filter-form.tsx'
+import { type Column, DataTable } from '../page/data-table.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 
 /** The names of targets by their ids. */
@@ -15,45 +14,45 @@ interface ChangesProps {
 }
 
 export function Changes({ changes, names, isOfOne = false }: ChangesProps) {
-  const columns = ['When', 'Who', 'From where', 'What', 'Target', 'Reason', 'Details']
-  const shownColumns = columns.filter((name) => !isOfOne || name !== 'Target')
+  const target: Column<RecordedChange> = {
+    name: 'Target',
+    cell: ({ action, target }) =>
+      target !== null && (
+        <Target id={target} name={names?.get(target)} of={auditActions[action]?.target ?? null} />
+      ),
+  }
   return (
-    <ScrollingTable label="Changes" columns={shownColumns}>
-      {tableRows(shownColumns.length, {
-        rows: changes,
-        idOf: ({ id }) => id,
-        render: ({ at, by, via, address, action, target, details: { reason, ...details } }) => (
-          <tr>
-            <td>
-              <Moment at={at} />
-            </td>
-            <td>
-              <a href={`/audit?${new URLSearchParams({ by })}`}>{by}</a>
-            </td>
-            <td>
-              {wayWords[via]}
-              {address !== null && ` at ${address}`}
-            </td>
-            <td>{auditActions[action]?.what ?? action}</td>
-            {!isOfOne && (
-              <td class="id">
-                {target !== null && (
-                  <Target id={target} name={names?.get(target)} of={auditActions[action]?.target ?? null} />
-                )}
-              </td>
-            )}
-            <td>{reason !== undefined && shown(reason)}</td>
-            <td>
-              {Object.entries(details)
-                .map(([name, value]) => `${name}: ${shown(value)}`)
-                .join('; ')}
-            </td>
-          </tr>
-        ),
-      })}
-    </ScrollingTable>
+    <DataTable
+      label="Changes"
+      rows={changes}
+      idOf={({ id }) => id}
+      columns={[
+        { name: 'When', cell: ({ at }) => <Moment at={at} short /> },
+        { name: 'Who', cell: (change) => <Who {...change} /> },
+        { name: 'What', cell: ({ action }) => auditActions[action]?.what ?? action },
+        ...(isOfOne ? [] : [target]),
+        { name: 'Reason', cell: ({ details: { reason } }) => reason !== undefined && shown(reason) },
+        {
+          name: 'Details',
+          cell: ({ details: { reason: _, ...details } }) =>
+            Object.entries(details)
+              .map(([name, value]) => `${name}: ${shown(value)}`)
+              .join('; '),
+        },
+      ]}
+    />
   )
 }
+
+const Who = ({ by, via, address }: RecordedChange) => (
+  <>
+    <a href={`/audit?${new URLSearchParams({ by })}`}>{by}</a>
+    <small class="below">
+      {wayWords[via]}
+      {address !== null && ` at ${address}`}
+    </small>
+  </>
+)
 
 const wayWords = { page: 'page', cli: 'command', route: 'API' }
 
@@ -75,7 +74,7 @@ function Target({ id, name, of }: { id: string; name: string | undefined; of: Au
       ) : (
         <a href={page(encodeURIComponent(id))}>{name ?? id}</a>
       )}
-      {name !== undefined && <div class="muted">{id}</div>}
+      {name !== undefined && <small class="below id">{id}</small>}
     </>
   )
 }

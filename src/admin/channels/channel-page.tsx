@@ -14,7 +14,7 @@ import { firstHourOf, spanNames, sumOfSpan } from '../numbers/spans.ts'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { Fact } from '../support/send-details.tsx'
-import { ChannelCount, DueSince, LastFailedAnswer, Waiting } from './channel-state.tsx'
+import { ChannelCount, ChannelState, LastFailedAnswer, Waiting } from './channel-state.tsx'
 import { HoldForm } from './hold-form.tsx'
 
 interface ChannelPageProps {
@@ -49,9 +49,11 @@ export function ChannelPage({
       {role === 'operator' && !channel.deletedAt && <HoldForm channel={channel} />}
       <section aria-labelledby="sums">
         <h2 id="sums">Sends</h2>
-        <Figures columns={columns} of={of} now={now} />
+        <div class="beside">
+          <Figures columns={columns} of={of} now={now} />
+          <HourChart byHour={byHour} of={of} now={now} />
+        </div>
         <SpanNote from={firstHourOf('week', now)} countedSince={countedSince} />
-        <HourChart byHour={byHour} of={of} now={now} />
       </section>
       <FailureTable
         failures={failures}
@@ -68,36 +70,26 @@ export function ChannelPage({
 type ConditionProps = Pick<ChannelPageProps, 'channel' | 'facts' | 'lastFailure'>
 
 function Condition({ channel, facts, lastFailure }: ConditionProps) {
-  const { status, statusSince, statusReason } = channelStatus(channel)
+  const { status } = channelStatus(channel)
   const warning = plainWarning(channel.shownConfig)
   const tone = channel.deletedAt ? 'over' : status === 'ready' ? 'good' : 'bad'
   return (
     <section class={`verdict ${tone}`}>
       <p class="kicker">
-        {channel.provider} channel of {channel.accountName}
+        {channel.provider} channel of <a href={`/?account=${channel.accountId}`}>{channel.accountName}</a>
       </p>
       <h1>{channel.name}</h1>
       <dl class="facts">
         <Fact name="State">
-          {channel.deletedAt ? 'deleted' : status}
-          {statusSince && !channel.deletedAt && (
-            <>
-              {' '}
-              since <Moment at={statusSince} />
-            </>
-          )}
+          <ChannelState channel={channel} />
         </Fact>
-        {statusReason !== null && <Fact name="Why">{statusReason}</Fact>}
         {lastFailure && (
           <Fact name="Last failed answer">
             <LastFailedAnswer {...lastFailure} />
           </Fact>
         )}
-        <Fact name="Waiting now">
+        <Fact name="Waiting">
           <Waiting channel={channel} />
-        </Fact>
-        <Fact name="Oldest due since">
-          <DueSince at={channel.oldestDue} />
         </Fact>
         <OfProvider channel={channel} facts={facts} />
         {warning !== undefined && <Fact name="Warning">{warning}</Fact>}

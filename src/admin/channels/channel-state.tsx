@@ -6,16 +6,28 @@ import { listLink } from '../sends/list-form.ts'
 
 const stateClass = { ready: 'sent', failing: 'failed', held: 'failed' } as const
 
+/** A channel's name, which leads to its page, and whose it is. */
+export const ChannelName = ({ channel }: { channel: ListedChannel }) => (
+  <>
+    <a class="name" href={`/channels/${channel.channelId}`}>
+      {channel.name}
+    </a>
+    <small class="below">
+      {channel.provider} · {channel.accountName}
+    </small>
+  </>
+)
+
 /** Whether a channel's sends go, since when not, and why. */
 export function ChannelState({ channel }: { channel: ListedChannel }) {
   const { status, statusSince, statusReason } = channelStatus(channel)
-  if (channel.deletedAt) return <span class="muted">deleted</span>
+  if (channel.deletedAt) return <span class="state canceled">deleted</span>
   return (
     <>
       <span class={`state ${stateClass[status]}`}>{status}</span>
       {statusSince && (
-        <small class="reason">
-          since <Moment at={statusSince} />
+        <small class="below">
+          since <Moment at={statusSince} short />
           {statusReason !== null && `: ${statusReason}`}
         </small>
       )}
@@ -29,25 +41,39 @@ export function LastFailedAnswer({ requestId, at, record }: LastFailure) {
   const words = parts.filter((part) => part !== undefined && part !== null && part !== '')
   return (
     <>
-      {words.join(' · ')}, at <Moment at={at} />: <a href={`/support/${requestId}`}>the send</a>
+      <a href={`/support/${requestId}`}>{words.join(' · ') || 'a call without an answer'}</a>
+      <small class="below">
+        at <Moment at={at} short />
+      </small>
     </>
   )
 }
 
-/** How many sends wait. Beyond a number they are not counted. */
-export function Waiting({ channel: { channelId, waiting } }: { channel: ListedChannel }) {
+/** How many sends wait, and since when the first has been due. Beyond a number they are not counted. */
+export function Waiting({
+  channel: { channelId, waiting, oldestDue },
+}: {
+  channel: Pick<ListedChannel, 'channelId' | 'waiting' | 'oldestDue'>
+}) {
   if (waiting === 0) return <>0</>
   return (
-    <a href={listLink({ channelId, status: 'waiting_now' })}>
-      {waiting > countedWaiting ? `more than ${formatCount(countedWaiting)}` : formatCount(waiting)}
-    </a>
+    <>
+      <a href={listLink({ channelId, status: 'waiting_now' })}>
+        {waiting > countedWaiting ? `more than ${formatCount(countedWaiting)}` : formatCount(waiting)}
+      </a>
+      <Overdue at={oldestDue} />
+    </>
   )
 }
 
 /** Since when the first has been due; nothing if it isn't due yet. */
-export function DueSince({ at }: { at: Date | null }) {
-  if (!at || at.getTime() > Date.now()) return <>–</>
-  return <Moment at={at} />
+export function Overdue({ at }: { at: Date | null }) {
+  if (!at || at.getTime() > Date.now()) return null
+  return (
+    <small class="below">
+      due since <Moment at={at} short />
+    </small>
+  )
 }
 
 /** A number of channels of a provider, which leads to their list. */

@@ -12,9 +12,11 @@ export function HoldForm({ channel: { channelId, heldAt } }: { channel: ListedCh
           ? 'Its sends go again, at once.'
           : 'No further call is made for its sends. They wait, without using attempts, until it is resumed.'}
       </p>
-      <form method="post" action={`/channels/${channelId}/${verb}`}>
+      <form class="inline" method="post" action={`/channels/${channelId}/${verb}`}>
         <ReasonField />
-        <button type="submit">{heldAt ? 'Resume' : 'Hold'}</button>
+        <button type="submit" class={heldAt ? 'main' : 'danger'}>
+          {heldAt ? 'Resume' : 'Hold'}
+        </button>
       </form>
     </section>
   )

@@ -7,6 +7,7 @@ import { countByHour, countedSince, countFailures } from '../../../db/counters/r
 import {
   type ChannelFilter,
   countChannels,
+  countListedChannels,
   findLastFailures,
   listChannels,
   readChannelFacts,
@@ -23,8 +24,7 @@ import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../http/form-limit.ts'
-import { hoursOf } from '../numbers/spans.ts'
-import { knownAccount } from '../page/known-account.ts'
+import { hoursCharted, hoursOf } from '../numbers/spans.ts'
 import { reasonOf } from '../page/reason.tsx'
 import { allow } from '../people/allow.ts'
 import { ChannelPage } from './channel-page.tsx'
@@ -47,19 +47,21 @@ export function channels({ db, log }: AdminRuntime): AdminApp {
 
   app.use(formLimit)
   app.get('/', allow('support'), async (c) => {
-    const filter = filterOf(c.req.query())
-    await knownAccount(db, filter.account)
+    const filter = { ...filterOf(c.req.query()), account: c.get('account')?.accountId }
     const after = places.read(c.req.query('after'))
     const found = await listChannels(db, filter, { after, limit: pageSize })
     const ids = found.channels.map(({ channelId }) => channelId)
-    const [counts, lastFailures] = await Promise.all([
+    const [total, counts, lastFailures] = await Promise.all([
+      countListedChannels(db, filter),
       countChannels(db, ids, hoursOf('hour', new Date())),
       findLastFailures(db, ids),
     ])
     const set = Object.entries(filter).filter(([, value]) => value !== undefined) as [string, string][]
     const next =
       found.next && `/channels?${new URLSearchParams([...set, ['after', places.write(found.next)]])}`
-    return c.html(<ChannelListPage channels={found.channels} {...{ filter, counts, lastFailures, next }} />)
+    return c.html(
+      <ChannelListPage channels={found.channels} {...{ filter, total, counts, lastFailures, next }} />,
+    )
   })
 
   app.get('/:channelId', allow('support'), async (c) => {
@@ -70,7 +72,7 @@ export function channels({ db, log }: AdminRuntime): AdminApp {
       readChannels(db, [channelId]),
       readChannelFacts(db, channelId),
       findLastFailures(db, [channelId]),
-      countByHour(db, set, hoursOf('week', now)),
+      countByHour(db, set, hoursCharted(now)),
       countFailures(db, set, hoursOf('day', now), reasonsShown),
       countedSince(db),
       pageOfAudit(db, { target: channelId, limit: changesShown }),
@@ -118,7 +120,7 @@ function idOf(c: Context<AdminEnv>): string {
   return channelId
 }
 
-function filterOf({ provider, state, account, name }: Record<string, string>): ChannelFilter {
+function filterOf({ provider, state, name }: Record<string, string>): ChannelFilter {
   const text = (typed: string | undefined) => {
     const trimmed = typed?.trim()
     return trimmed && isStorable(trimmed) ? trimmed : undefined
@@ -126,7 +128,6 @@ function filterOf({ provider, state, account, name }: Record<string, string>): C
   return {
     provider: providerNames.find((known) => known === provider),
     state: channelStatuses.find((known) => known === state),
-    account: account?.trim() || undefined,
     name: text(name),
   }
 }

@@ -12,9 +12,9 @@ import { TextField } from '../page/fields.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { type Contacts, showContact } from '../page/masking.ts'
+import { PageHead } from '../page/page-head.tsx'
 import { Hidden } from '../sends/list-page.tsx'
 import { type Names, SendsTable } from '../sends/sends-table.tsx'
-import { FindBox } from '../support/find-box.tsx'
 import { Entries } from '../suppressions/entries-table.tsx'
 import { type ContactRef, contactLink, type FoundContact, isOpaque } from './find-contact.ts'
 
@@ -39,10 +39,11 @@ export function ContactPage(props: ContactPageProps) {
   const ref = opaqueRef(props)
   const shown = showContact({ contactType: contact.type, contactValue: contact.value }, contacts)
   return (
-    <Layout title="Contact" at="/contact" isWide>
-      <FindBox />
+    <Layout title="Contact" at="/contact">
       <section class={`verdict ${entries.length > 0 ? 'bad' : 'good'}`}>
-        <p class="kicker">Contact of {names.get(accountId) ?? accountId}</p>
+        <p class="kicker">
+          Contact of <a href={`/?account=${accountId}`}>{names.get(accountId) ?? accountId}</a>
+        </p>
         <h1>{shown}</h1>
         <p>{suppressionWords(entries)}</p>
         {isOperator && <Erase found={{ ...found, ref }} />}
@@ -52,7 +53,7 @@ export function ContactPage(props: ContactPageProps) {
         {page.sends.length > 0 ? (
           <SendsTable sends={page.sends} names={names} contacts={contacts} />
         ) : (
-          <p>No send found.</p>
+          <p class="empty">No send found. Messages to this contact would be here.</p>
         )}
         {page.next && <Older contactRef={ref} after={writeCursor(page.next)} />}
       </section>
@@ -97,7 +98,7 @@ function Older({ contactRef, after }: { contactRef: ContactRef; after: string })
   if (isOpaque(contactRef))
     return (
       <p>
-        <a class="button quiet" href={contactLink({ ...contactRef, after })}>
+        <a class="button" href={contactLink({ ...contactRef, after })}>
           Older
         </a>
       </p>
@@ -114,7 +115,9 @@ function Erase({ found: { ref } }: { found: FoundContact }) {
   return (
     <form method="post" action="/contact/erase">
       <Hidden fields={ref} />
-      <button type="submit">Erase…</button>
+      <button type="submit" class="danger">
+        Erase…
+      </button>
     </form>
   )
 }
@@ -141,7 +144,7 @@ function Suppressions({
           the audit keeps. Leave the contact itself out of it.
         </p>
       )}
-      <form method="post" action="/contact/suppress">
+      <form class="inline" method="post" action="/contact/suppress">
         <Hidden fields={contactRef} />
         <p class="field">
           <label for="channelId">Send nothing by</label>
@@ -164,7 +167,9 @@ function Suppressions({
           />
           <small id="reason-hint">For those who read the list. Its waiting sends fail, too.</small>
         </p>
-        <button type="submit">Suppress</button>
+        <button type="submit" class="danger">
+          Suppress
+        </button>
       </form>
     </section>
   )
@@ -213,18 +218,29 @@ function Conversations({ conversations }: { conversations: readonly Conversation
 }
 
 /** Asks for a contact. A form, since an address would hold it. */
-export function AskPage() {
+export function AskPage({ accountName }: { accountName: string | undefined }) {
   return (
-    <Layout title="Contact" at="/contact">
-      <h1>A contact of an account</h1>
-      <form method="post" action="/contact">
-        <TextField name="accountId" label="Account" hint="Its id or its name" required />
-        <TextField name="contact" label="Contact" hint={wholeContact} required />
-        <button type="submit">Show</button>
-      </form>
-      <p>
-        Of a contact alone, without its account, the <a href="/support">box</a> finds its accounts.
-      </p>
+    <Layout title="Contacts" at="/contact">
+      <PageHead
+        title="Contacts"
+        about="What one contact of an account got, who suppressed it, and who saw it"
+      />
+      <section aria-label="Contact">
+        <form class="inline" method="post" action="/contact">
+          <TextField
+            name="accountId"
+            label="Account"
+            value={accountName}
+            hint="Its id or its name"
+            required
+          />
+          <TextField name="contact" label="Contact" hint={wholeContact} required />
+          <button type="submit" class="main">
+            Show
+          </button>
+        </form>
+      </section>
+      <p>The box on top of each page finds a contact in all accounts.</p>
     </Layout>
   )
 }

@@ -21,9 +21,11 @@ export function EraseQuestion({ found, contacts }: { found: FoundContact; contac
         <p>Sends that have not ended stay unchanged: erase again when they have.</p>
         <form method="post" action="/contact/erase" class="row">
           <Hidden fields={{ ...ref, confirmed: 'yes' }} />
-          <button type="submit">Erase</button>
+          <button type="submit" class="main danger">
+            Erase
+          </button>
           {isOpaque(ref) && (
-            <a class="button quiet" href={contactLink(ref)}>
+            <a class="button" href={contactLink(ref)}>
               Leave it as it is
             </a>
           )}

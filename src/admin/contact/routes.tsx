@@ -58,7 +58,7 @@ function page({ db, settings }: AdminRuntime) {
 
   return async (c: Context<AdminEnv>, fields: Fields) => {
     const found = await findContact(db, fields)
-    if (!found) return c.html(<AskPage />)
+    if (!found) return c.html(<AskPage accountName={c.get('account')?.name} />)
     const { accountId, contact } = found
     const after = typeof fields.after === 'string' ? readCursor(fields.after) : undefined
     const [page, conversations, entries, channels] = await Promise.all([

@@ -12,7 +12,7 @@ export function SuppressedBeforePage({ shown, back }: { shown: ShownEntry; back:
         </ul>
         <p>That entry stays as it is, with its reason.</p>
         <p>
-          <a class="button quiet" href={back}>
+          <a class="button" href={back}>
             Back to the contact
           </a>
         </p>

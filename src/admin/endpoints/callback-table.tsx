@@ -1,7 +1,7 @@
 import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
 import { testType } from '../../core/callbacks/callback.ts'
 import type { CallbackTry } from '../../core/callbacks/callback-outcome.ts'
-import { tableRows } from '../page/each-shown.tsx'
+import { DataTable } from '../page/data-table.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 
 /** Its path and query may hold secrets. */
@@ -16,43 +16,27 @@ export function CallbackTable({
   of: 'send' | 'endpoint'
 }) {
   return (
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{of === 'send' ? 'Endpoint' : 'Send'}</th>
-            <th scope="col">Change</th>
-            <th scope="col">State</th>
-            <th scope="col">Tries</th>
-          </tr>
-        </thead>
-        <tbody>
-          {tableRows(4, {
-            rows: callbacks,
-            idOf: ({ requestId, sequence }) => `${requestId} ${sequence}`,
-            render: (callback) => (
-              <tr>
-                <td>
-                  <About of={of} {...callback} />
-                </td>
-                <td>
-                  {callback.sequence} {callback.type}{' '}
-                  <span class="muted">
-                    <Moment at={callback.createdAt} />
-                  </span>
-                </td>
-                <td>
-                  <CallbackState {...callback} />
-                </td>
-                <td>
-                  <Tries tries={callback.tries} />
-                </td>
-              </tr>
-            ),
-          })}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label="Callbacks"
+      rows={callbacks}
+      idOf={({ requestId, sequence }) => `${requestId} ${sequence}`}
+      columns={[
+        { name: of === 'send' ? 'Endpoint' : 'Send', cell: (callback) => <About of={of} {...callback} /> },
+        {
+          name: 'Change',
+          cell: ({ sequence, type, createdAt }) => (
+            <>
+              {sequence} {type}
+              <small class="below">
+                <Moment at={createdAt} short />
+              </small>
+            </>
+          ),
+        },
+        { name: 'State', cell: (callback) => <CallbackState {...callback} /> },
+        { name: 'Tries', cell: ({ tries }) => <Tries tries={tries} /> },
+      ]}
+    />
   )
 }
 
@@ -76,18 +60,18 @@ function CallbackState({ finishedAt, givenUp, isDisabled, isBehind, tried, nextT
     return <>{tried === 0 ? 'about to be sent' : 'about to be tried again'}</>
   return (
     <>
-      next try <Moment at={nextTryAt} />
+      next try <Moment at={nextTryAt} short />
     </>
   )
 }
 
 function Tries({ tries }: { tries: readonly CallbackTry[] }) {
-  if (tries.length === 0) return <span class="muted">none</span>
+  if (tries.length === 0) return <span class="muted">none yet</span>
   return (
-    <ol>
+    <ol class="tries">
       {tries.map(({ at, status, reason, durationMs }) => (
         <li>
-          <Moment at={at} /> {status ?? reason} <span class="muted">{durationMs} ms</span>
+          <Moment at={at} short /> {status ?? reason} <span class="muted">{durationMs} ms</span>
         </li>
       ))}
     </ol>

@@ -29,8 +29,11 @@ export function EndpointPage({ endpoint, accountName, callbacks, resent, role, c
   return (
     <Layout title={`Endpoint ${hostOf(endpoint.url)}`} at="/endpoints">
       <section class={`verdict ${disabledAt || failingSince ? 'bad' : 'good'}`}>
-        <p class="kicker">Endpoint of callbacks</p>
-        <h1>{headline(endpoint)}</h1>
+        <p class="kicker">
+          Endpoint of <a href={`/?account=${endpoint.accountId}`}>{accountName}</a>
+        </p>
+        <h1>{hostOf(endpoint.url)}</h1>
+        <p>{headline(endpoint)}</p>
         {resent && (
           <p>
             {resent.resent} {resent.resent === 1 ? 'callback is' : 'callbacks are'} being sent again.{' '}
@@ -43,7 +46,7 @@ export function EndpointPage({ endpoint, accountName, callbacks, resent, role, c
       <Details endpoint={endpoint} accountName={accountName} />
       <section aria-labelledby="resend">
         <h2 id="resend">Send again</h2>
-        <form method="post" action={`/endpoints/${endpointId}/resend`}>
+        <form class="inline" method="post" action={`/endpoints/${endpointId}/resend`}>
           <p class="field">
             <label for="since">Changes since (UTC)</label>
             <input id="since" name="since" type="datetime-local" required />
@@ -55,10 +58,10 @@ export function EndpointPage({ endpoint, accountName, callbacks, resent, role, c
           <button type="submit">Send again</button>
         </form>
       </section>
-      <section aria-labelledby="last">
-        <h2 id="last">Of the newest sends</h2>
+      <section aria-labelledby="callbacks">
+        <h2 id="callbacks">Callbacks about the newest sends</h2>
         {callbacks.length === 0 ? (
-          <p class="muted">Nothing yet.</p>
+          <p class="empty">Nothing yet. A callback for each change of a send would be here.</p>
         ) : (
           <CallbackTable callbacks={callbacks} of="endpoint" />
         )}
@@ -70,7 +73,7 @@ export function EndpointPage({ endpoint, accountName, callbacks, resent, role, c
 
 function headline({ disabledAt, disabledReason, failingSince, answeredAt }: Endpoint): string {
   if (disabledAt) return `It is disabled: ${disabledReason}.`
-  if (failingSince) return 'Its calls fail.'
+  if (failingSince) return 'Calls to it fail.'
   return answeredAt ? 'It answers.' : 'It has not answered yet.'
 }
 
@@ -81,7 +84,7 @@ function Details({ endpoint, accountName }: Pick<EndpointPageProps, 'endpoint' |
     ['Created', createdAt],
     ['Disabled', disabledAt],
     ['Failing since', failingSince],
-    ['Left alone until', breakerOpenUntil],
+    ['Next call, not before', breakerOpenUntil],
     ['Last answered, about', answeredAt],
   ] as const
   return (

@@ -1,10 +1,13 @@
 import { countedCallbacks, type EndpointFilter, type ListedEndpoint } from '../../../db/overview/endpoints.ts'
-import { DueSince } from '../channels/channel-state.tsx'
-import { formatCount } from '../numbers/spans.ts'
-import { tableRows } from '../page/each-shown.tsx'
-import { Choice, TextField } from '../page/fields.tsx'
+import type { Count } from '../../../db/sends/list-count.ts'
+import { Overdue } from '../channels/channel-state.tsx'
+import { formatCount, totalOf } from '../numbers/spans.ts'
+import { DataTable } from '../page/data-table.tsx'
+import { Choice } from '../page/fields.tsx'
+import { FilterForm } from '../page/filter-form.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
+import { PageHead } from '../page/page-head.tsx'
 import { hostOf } from './callback-table.tsx'
 
 export const endpointStates = ['disabled', 'failing', 'answering'] as const
@@ -12,27 +15,31 @@ export const endpointStates = ['disabled', 'failing', 'answering'] as const
 interface ListPageProps {
   filter: EndpointFilter
   endpoints: readonly ListedEndpoint[]
+  total: Count
   /** The link to the next page. */
   next: string | undefined
 }
 
 /** All endpoints of callbacks, those first that get none. */
-export function EndpointListPage({ filter, endpoints, next }: ListPageProps) {
-  const { account, state } = filter
+export function EndpointListPage({ filter: { account, state }, endpoints, total, next }: ListPageProps) {
   return (
     <Layout title="Endpoints" at="/endpoints">
-      <h1>Endpoints of callbacks</h1>
-      <details class="search" open={Boolean(account || state)}>
-        <summary>Search by account or state</summary>
-        <form method="get" action="/endpoints">
-          <TextField name="account" label="Account" value={account} hint="Its whole name or id" />
-          <Choice name="state" label="State" value={state} options={endpointStates} />
-          <button type="submit">Search</button>
-        </form>
-      </details>
-      <section aria-labelledby="list">
-        <h2 id="list">{account || state ? 'Found' : 'All, those first that get no callbacks'}</h2>
-        {endpoints.length === 0 ? <p>No endpoint found.</p> : <List endpoints={endpoints} />}
+      <PageHead
+        title="Endpoints"
+        about={`${totalOf(total, 'endpoint')} of callbacks; those that are disabled or fail come first`}
+      />
+      <FilterForm action="/endpoints" isOpen={state !== undefined}>
+        <Choice name="state" label="State" value={state} options={endpointStates} />
+      </FilterForm>
+      <section aria-label="Endpoints">
+        {endpoints.length > 0 ? (
+          <List endpoints={endpoints} />
+        ) : (
+          <p class="empty">
+            {state || account ? 'No endpoint found.' : 'No endpoint yet.'} A client registers its own with{' '}
+            <code>POST /v1/endpoints</code>. An operator does it by <code>outbound endpoint create</code>
+          </p>
+        )}
         {next !== undefined && (
           <p>
             <a class="button" href={next}>
@@ -47,51 +54,42 @@ export function EndpointListPage({ filter, endpoints, next }: ListPageProps) {
 
 function List({ endpoints }: { endpoints: readonly ListedEndpoint[] }) {
   return (
-    <div class="scroll">
-      <table class="numbers">
-        <thead>
-          <tr>
-            <th scope="col">Endpoint</th>
-            <th scope="col">Account</th>
-            <th scope="col">State</th>
-            <th scope="col">Waiting</th>
-            <th scope="col">Oldest due since</th>
-            <th scope="col">Last answered, about</th>
-          </tr>
-        </thead>
-        <tbody>
-          {tableRows(6, {
-            rows: endpoints,
-            idOf: ({ endpointId }) => endpointId,
-            render: (endpoint) => (
-              <tr>
-                <td class="words">
-                  <a href={`/endpoints/${endpoint.endpointId}`}>{hostOf(endpoint.url)}</a>{' '}
-                  <small class="id">{endpoint.endpointId}</small>
-                </td>
-                <td data-label="Account" class="words">
-                  {endpoint.accountName}
-                </td>
-                <td data-label="State">
-                  <EndpointState endpoint={endpoint} />
-                </td>
-                <td data-label="Waiting">
-                  {endpoint.waiting > countedCallbacks
-                    ? `more than ${formatCount(countedCallbacks)}`
-                    : formatCount(endpoint.waiting)}
-                </td>
-                <td data-label="Oldest due since">
-                  <DueSince at={endpoint.oldestDue} />
-                </td>
-                <td data-label="Last answered, about">
-                  {endpoint.answeredAt ? <Moment at={endpoint.answeredAt} /> : 'never'}
-                </td>
-              </tr>
-            ),
-          })}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label="Endpoints"
+      rows={endpoints}
+      idOf={({ endpointId }) => endpointId}
+      columns={[
+        {
+          name: 'Endpoint',
+          cell: ({ endpointId, url, accountName }) => (
+            <>
+              <a class="name" href={`/endpoints/${endpointId}`}>
+                {hostOf(url)}
+              </a>
+              <small class="below">{accountName}</small>
+            </>
+          ),
+        },
+        { name: 'State', cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
+        { name: 'Waiting', isNumber: true, cell: (endpoint) => <WaitingCallbacks {...endpoint} /> },
+        {
+          name: 'Last answered, about',
+          cell: ({ answeredAt }) => (answeredAt ? <Moment at={answeredAt} short /> : 'never'),
+        },
+      ]}
+    />
+  )
+}
+
+function WaitingCallbacks({ endpointId, waiting, oldestDue }: ListedEndpoint) {
+  if (waiting === 0) return <>0</>
+  return (
+    <>
+      <a href={`/endpoints/${endpointId}#callbacks`}>
+        {waiting > countedCallbacks ? `more than ${formatCount(countedCallbacks)}` : formatCount(waiting)}
+      </a>
+      <Overdue at={oldestDue} />
+    </>
   )
 }
 
@@ -103,8 +101,8 @@ function EndpointState({ endpoint }: { endpoint: ListedEndpoint }) {
     <>
       <span class={`state ${since ? 'failed' : 'sent'}`}>{word}</span>
       {since && (
-        <small class="reason">
-          since <Moment at={since} />
+        <small class="below">
+          since <Moment at={since} short />
           {disabledReason !== null && `: ${disabledReason}`}
         </small>
       )}

@@ -6,7 +6,11 @@ import { disableEndpoint, enableEndpoint, findEndpoint } from '../../../db/callb
 import { type ResentCallbacks, resendCallbacks } from '../../../db/callbacks/resends.ts'
 import { findNewestCallbacks } from '../../../db/callbacks/shown-callbacks.ts'
 import type { Transaction } from '../../../db/connection/client.ts'
-import { type EndpointFilter, listAllEndpoints } from '../../../db/overview/endpoints.ts'
+import {
+  countListedEndpoints,
+  type EndpointFilter,
+  listAllEndpoints,
+} from '../../../db/overview/endpoints.ts'
 import { endpointResent } from '../../core/accounts/audit-details.ts'
 import { disabledByOperator } from '../../core/callbacks/endpoint-request.ts'
 import { placeIn } from '../../core/requests/list-place.ts'
@@ -16,7 +20,6 @@ import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../http/form-limit.ts'
-import { knownAccount } from '../page/known-account.ts'
 import { reasonOf } from '../page/reason.tsx'
 import { allow } from '../people/allow.ts'
 import { fieldsOf } from '../support/form-fields.ts'
@@ -34,13 +37,18 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
   app.use(formLimit)
 
   app.get('/', allow('support'), async (c) => {
-    const filter = filterOf(c.req.query())
-    await knownAccount(db, filter.account)
+    const filter: EndpointFilter = {
+      state: endpointStates.find((known) => known === c.req.query('state')),
+      account: c.get('account')?.accountId,
+    }
     const after = places.read(c.req.query('after'))
-    const { endpoints, next } = await listAllEndpoints(db, filter, { after, limit: pageSize })
+    const [{ endpoints, next }, total] = await Promise.all([
+      listAllEndpoints(db, filter, { after, limit: pageSize }),
+      countListedEndpoints(db, filter),
+    ])
     const set = Object.entries(filter).filter(([, value]) => value !== undefined) as [string, string][]
     const link = next && `/endpoints?${new URLSearchParams([...set, ['after', places.write(next)]])}`
-    return c.html(<EndpointListPage filter={filter} endpoints={endpoints} next={link} />)
+    return c.html(<EndpointListPage {...{ filter, endpoints, total }} next={link} />)
   })
 
   app.get('/:endpointId', allow('support'), async (c) => {
@@ -143,11 +151,3 @@ async function find(db: AdminRuntime['db'], endpointId: string) {
 }
 
 const noEndpoint = () => new PageError(404, 'There is no such endpoint.')
-
-function filterOf({ account, state }: Record<string, string>): EndpointFilter {
-  const typed = account?.trim()
-  return {
-    account: typed || undefined,
-    state: endpointStates.find((known) => known === state),
-  }
-}

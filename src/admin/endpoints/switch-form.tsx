@@ -10,9 +10,15 @@ export function SwitchForm({ endpointId, disabledAt }: { endpointId: string; dis
           ? 'All callbacks that were kept are sent, in order.'
           : 'Calls stop. New and waiting callbacks are kept until it is enabled.'}
       </p>
-      <form method="post" action={`/endpoints/${endpointId}/${disabledAt ? 'enable' : 'disable'}`}>
+      <form
+        class="inline"
+        method="post"
+        action={`/endpoints/${endpointId}/${disabledAt ? 'enable' : 'disable'}`}
+      >
         {!disabledAt && <ReasonField />}
-        <button type="submit">{disabledAt ? 'Enable' : 'Disable'}</button>
+        <button type="submit" class={disabledAt ? 'main' : 'danger'}>
+          {disabledAt ? 'Enable' : 'Disable'}
+        </button>
       </form>
     </section>
   )

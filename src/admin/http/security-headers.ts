@@ -6,6 +6,7 @@ const policy = [
   "style-src 'self'",
   "img-src 'self'",
   "font-src 'self'",
+  "connect-src 'self'",
   "media-src 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",

@@ -6,6 +6,7 @@ import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { type Contacts, showContact } from '../page/masking.ts'
 import { MessageContent } from '../page/message-content.tsx'
+import { PageHead } from '../page/page-head.tsx'
 import type { ShownType } from './media.ts'
 
 export type ShownMessage = Omit<ReceivedMessage, 'mediaHead' | 'message'> & {
@@ -25,12 +26,18 @@ interface InboxPageProps {
 /** The messages that the sandbox received, shown like a chat: consecutive messages to one contact form a group. */
 export function InboxPage({ messages, contacts, isFirst, olderThan }: InboxPageProps) {
   return (
-    <Layout title="Inbox" at="/inbox" isNarrow>
-      <h1>Messages received by the sandbox</h1>
-      <p class="muted">
-        Newest first. Channels of the provider sandbox deliver to nobody: their messages are shown here.
-      </p>
-      {messages.length === 0 && <p>{isFirst ? 'Nothing yet.' : 'Nothing older.'}</p>}
+    <Layout title="Inbox" at="/inbox">
+      <PageHead
+        title="Inbox"
+        about="What the sandbox received, the newest first. Channels of the provider sandbox deliver to nobody: their messages are shown here."
+      />
+      {messages.length === 0 && (
+        <p class="card empty">
+          {isFirst
+            ? 'Nothing yet. A message sent by a channel of the sandbox would be here.'
+            : 'Nothing older.'}
+        </p>
+      )}
       {eachShown({
         rows: byThread(messages),
         idOf: (thread) => thread.map(({ id }) => id).join(', '),
@@ -39,7 +46,7 @@ export function InboxPage({ messages, contacts, isFirst, olderThan }: InboxPageP
       {(!isFirst || olderThan !== undefined) && (
         <p class="row">
           {!isFirst && (
-            <a class="button quiet" href="/inbox">
+            <a class="button" href="/inbox">
               Newest
             </a>
           )}
@@ -126,7 +133,7 @@ function Media({ id, media, message }: MediaProps) {
     case 'download':
       return (
         <p>
-          <a class="button quiet" href={source} download>
+          <a class="button" href={source} download>
             Download the file
           </a>
         </p>

@@ -1,4 +1,6 @@
 import type { FailureCount } from '../../../db/counters/read.ts'
+import { DataTable } from '../page/data-table.tsx'
+import { State } from '../page/inline-elements.tsx'
 import { type CountedOf, CountLink } from './figure-link.tsx'
 import { formatCount } from './spans.ts'
 
@@ -24,38 +26,29 @@ export function FailureTable({ failures, title, of, from }: FailureTableProps) {
     <section aria-labelledby="reasons">
       <h2 id="reasons">{title}</h2>
       {failures.length === 0 ? (
-        <p class="muted">Nothing went wrong.</p>
+        <p class="muted">Nothing went wrong. Sends that fail would be here, by their reason and code.</p>
       ) : (
-        <div class="scroll">
-          <table class="numbers">
-            <thead>
-              <tr>
-                <th scope="col">State</th>
-                <th scope="col">Reason</th>
-                <th scope="col">Code</th>
-                <th scope="col">Sends</th>
-              </tr>
-            </thead>
-            <tbody>
-              {failures.map((failure) => (
-                <tr>
-                  <td data-label="State">{failure.state}</td>
-                  <td data-label="Reason" class="words">
-                    {faultWords[failure.reason] ?? (failure.reason || 'as the provider reported')}
-                  </td>
-                  <td data-label="Code">{failure.code || '–'}</td>
-                  <td data-label="Sends">
-                    <Sends {...{ failure, of, from }} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <DataTable
+          label={title}
+          rows={failures}
+          idOf={({ state, reason, code }) => [state, reason, code].join(' ')}
+          columns={[
+            { name: 'State', cell: ({ state }) => <FailureState state={state} /> },
+            {
+              name: 'Reason',
+              cell: ({ reason }) => faultWords[reason] ?? (reason || 'as the provider reported'),
+            },
+            { name: 'Code', cell: ({ code }) => code || '–' },
+            { name: 'Sends', isNumber: true, cell: (failure) => <Sends {...{ failure, of, from }} /> },
+          ]}
+        />
       )}
     </section>
   )
 }
+
+const FailureState = ({ state }: Pick<FailureCount, 'state'>) =>
+  state === 'undelivered' ? <span class="state failed">undelivered</span> : <State status={state} />
 
 /** Leads to the sends by their state and code, which is the only filter: not where other reasons have this code too, or there is none. */
 function Sends({

@@ -16,32 +16,32 @@ export function Figures({ columns, of, now }: FiguresProps) {
     figures: figuresOf(counts),
   }))
   return (
-    <div class="scroll">
-      <table class="numbers">
-        <thead>
+    <table class="figures" aria-label="Sends by what became of them">
+      <thead>
+        <tr>
+          <th scope="col">Accepted in the</th>
+          {shown.map(({ name }) => (
+            <th scope="col" class="number">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {figureNames.map((figure) => (
           <tr>
-            <th scope="col">Accepted in the</th>
-            {shown.map(({ name }) => (
-              <th scope="col">{name}</th>
+            <th scope="row" title={figureWords[figure]}>
+              {figure}
+            </th>
+            {shown.map(({ name, from, figures }) => (
+              <td data-label={name} class={['number', alarming(figure, figures[figure])].join(' ').trim()}>
+                <FigureLink {...{ figure, of, from }} count={figures[figure]} />
+              </td>
             ))}
           </tr>
-        </thead>
-        <tbody>
-          {figureNames.map((figure) => (
-            <tr>
-              <th scope="row" title={figureWords[figure]}>
-                {figure}
-              </th>
-              {shown.map(({ name, from, figures }) => (
-                <td data-label={name} class={alarming(figure, figures[figure])}>
-                  <FigureLink {...{ figure, of, from }} count={figures[figure]} />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </table>
   )
 }
 

@@ -1,4 +1,5 @@
 import type { Counts } from '../../../db/counters/read.ts'
+import { mostCounted } from '../../../db/sends/list-count.ts'
 import { hourMs } from '../../core/durations.ts'
 
 /** The times that pages count over: so many whole hours, and the present one. */
@@ -16,6 +17,17 @@ export function hoursOf(span: Span, now: Date): Date[] {
   const present = Math.floor(now.getTime() / hourMs) * hourMs
   const { hours } = spans[span]
   return Array.from({ length: hours + 1 }, (_, ago) => new Date(present - (hours - ago) * hourMs))
+}
+
+/** The hours of a week and a day: a chart of the last day shows the same hours of the week before, too. */
+export function hoursCharted(now: Date): Date[] {
+  const week = hoursOf('week', now)
+  const [first = now] = week
+  const before = Array.from(
+    { length: spans.day.hours },
+    (_, ago) => new Date(first.getTime() - (ago + 1) * hourMs),
+  )
+  return [...before.toReversed(), ...week]
 }
 
 export const firstHourOf = (span: Span, now: Date): Date => hoursOf(span, now)[0] ?? now
@@ -77,3 +89,9 @@ export const figureWords: Record<Figure, string> = {
 export const figureNames = Object.keys(figureWords) as Figure[]
 
 export const formatCount = (count: number): string => count.toLocaleString('en-US')
+
+/** How many a list has, in words: beyond what is counted, that there are more. */
+export function totalOf({ count, isMore }: { count: number; isMore: boolean }, what: string): string {
+  const words = isMore ? (count >= mostCounted ? 'More than ' : 'At least ') : ''
+  return `${words}${formatCount(isMore ? Math.min(count, mostCounted) : count)} ${what}${count === 1 ? '' : 's'}`
+}

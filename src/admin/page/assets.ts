@@ -4,7 +4,7 @@ import { pageFiles, styleSheet } from '../../platform/http/page-files.ts'
 
 const styles = styleSheet(new URL('./admin.css', import.meta.url))
 
-const zone = readFileSync(new URL('./zone.js', import.meta.url), 'utf8')
+const script = readFileSync(new URL('./console.js', import.meta.url), 'utf8')
 
 /** It is kept by browsers: without that, each page would first be shown in another type. */
 const file =
@@ -15,7 +15,7 @@ const file =
 /** The only files that the pages load. */
 export const assets = {
   styles: (c: Context) => c.body(styles, 200, { 'Content-Type': 'text/css; charset=utf-8' }),
-  zone: (c: Context) => c.body(zone, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
+  script: (c: Context) => c.body(script, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
   icon: file(pageFiles.icon),
   font: file(pageFiles.font),
 }

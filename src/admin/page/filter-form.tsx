@@ -11,38 +11,12 @@ export function FilterForm({
   children: Child
 }) {
   return (
-    <details class="search" open={isOpen}>
+    <details class="filter" open={isOpen}>
       <summary>Filter</summary>
-      <form method="get" action={action}>
+      <form class="fields" method="get" action={action}>
         {children}
         <button type="submit">Show</button>
       </form>
     </details>
-  )
-}
-
-/** A table that scrolls by keyboard too, if it is wider than the page. */
-export function ScrollingTable({
-  label,
-  columns,
-  children,
-}: {
-  label: string
-  columns: string[]
-  children: Child
-}) {
-  return (
-    <section class="scroll" aria-label={label} tabindex={0}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map((name) => (
-              <th scope="col">{name}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
-    </section>
   )
 }

@@ -1,7 +1,14 @@
 import type { SendStatus } from '../../core/sends/timeline.ts'
 
-/** A date and time in UTC; in the reader's zone where the script runs (zone.js). */
-export function Moment({ at, precise = false }: { at: Date | string; precise?: boolean }) {
+interface MomentProps {
+  at: Date | string
+  precise?: boolean
+  /** Without its zone, which the foot of the page names. */
+  short?: boolean
+}
+
+/** A date and time in UTC; in the reader's zone where the script runs (console.js). */
+export function Moment({ at, precise = false, short = false }: MomentProps) {
   const date = new Date(at)
   // PostgreSQL's infinity is one.
   if (Number.isNaN(date.getTime())) return <span class="muted">at no time that can be read</span>
@@ -9,7 +16,8 @@ export function Moment({ at, precise = false }: { at: Date | string; precise?: b
   const [day, time = ''] = iso.split('T')
   return (
     <time class="moment" datetime={iso}>
-      {day} {precise ? time.slice(0, 12) : time.slice(0, 8)} UTC
+      {day} {precise ? time.slice(0, 12) : time.slice(0, 8)}
+      {!short && ' UTC'}
     </time>
   )
 }

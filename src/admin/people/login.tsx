@@ -92,36 +92,40 @@ function refuse(c: Context<AdminEnv>, refused: Refused, form: { name: string; ne
 function SignInPage({ name = '', next, issue }: { name?: string; next: string; issue?: string }) {
   return (
     <Layout title="Sign in">
-      <h1>Sign in</h1>
-      {issue !== undefined && (
-        <p class="fault" role="alert">
-          {issue}
+      <div class="fields one">
+        <h1>Sign in</h1>
+        {issue !== undefined && (
+          <p class="fault" role="alert">
+            {issue}
+          </p>
+        )}
+        <section>
+          <form method="post" action="/login" class="fields one">
+            <input type="hidden" name="next" value={next} />
+            <p class="field">
+              <label for="name">Name</label>
+              <input
+                id="name"
+                name="name"
+                value={name}
+                autocomplete="username"
+                autocapitalize="none"
+                required
+              />
+            </p>
+            <p class="field">
+              <label for="password">Password</label>
+              <input id="password" name="password" type="password" autocomplete="current-password" required />
+            </p>
+            <button type="submit" class="main">
+              Sign in
+            </button>
+          </form>
+        </section>
+        <p class="muted">
+          An operator adds people and sets passwords: <code>outbound admin-user</code>
         </p>
-      )}
-      <section>
-        <form method="post" action="/login" class="sign-in">
-          <input type="hidden" name="next" value={next} />
-          <p class="field">
-            <label for="name">Name</label>
-            <input
-              id="name"
-              name="name"
-              value={name}
-              autocomplete="username"
-              autocapitalize="none"
-              required
-            />
-          </p>
-          <p class="field">
-            <label for="password">Password</label>
-            <input id="password" name="password" type="password" autocomplete="current-password" required />
-          </p>
-          <button type="submit">Sign in</button>
-        </form>
-      </section>
-      <p class="muted">
-        An operator adds people and sets passwords: <code>outbound admin-user</code>
-      </p>
+      </div>
     </Layout>
   )
 }

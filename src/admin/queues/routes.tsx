@@ -1,10 +1,19 @@
 import { causeLine } from '../../core/store-causes.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { formatCount } from '../numbers/spans.ts'
+import { type Column, DataTable } from '../page/data-table.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
+import { PageHead } from '../page/page-head.tsx'
 import { allow } from '../people/allow.ts'
-import { descriptions, jobStates, type ReadShard, readQueues } from './read-queues.ts'
+import {
+  descriptions,
+  type JobState,
+  jobStates,
+  type ReadQueue,
+  type ReadShard,
+  readQueues,
+} from './read-queues.ts'
 
 const refreshSeconds = 5
 
@@ -24,16 +33,14 @@ export function queueBoard(runtime: AdminRuntime): AdminApp {
 function QueuePage({ shards, updates }: { shards: readonly ReadShard[]; updates: boolean }) {
   return (
     <Layout title="Queues" at="/queues" refreshSeconds={updates ? refreshSeconds : undefined}>
-      <h1>Queues</h1>
-      <p>
-        Each job is a wake-up of a send or an endpoint, which PostgreSQL holds. Workers add what is missing
-        within seconds.{' '}
-        {updates ? (
-          <a href="/queues">Stop updating</a>
-        ) : (
-          <a href="/queues?updates=on">Update every {refreshSeconds} s</a>
-        )}
-      </p>
+      <PageHead
+        title="Queues"
+        about="Each job is a wake-up of a send or an endpoint, which PostgreSQL holds. Workers add what is missing within seconds."
+      >
+        <a class="button" href={updates ? '/queues' : '/queues?updates=on'}>
+          {updates ? 'Stop updating' : `Update every ${refreshSeconds} s`}
+        </a>
+      </PageHead>
       {shards.map((shard) => (
         <ShardSection shard={shard} isOnly={shards.length === 1} />
       ))}
@@ -49,39 +56,36 @@ function ShardSection({ shard: { shard, queues, cause }, isOnly }: { shard: Read
       {cause && (
         <p class="fault">{causeLine(cause)}. Sends are kept in PostgreSQL, and go when Redis works again.</p>
       )}
-      {queues && (
-        <div class="scroll">
-          <table class="numbers">
-            <thead>
-              <tr>
-                <th scope="col">Queue</th>
-                {jobStates.map((state) => (
-                  <th scope="col">{state}</th>
-                ))}
-                <th scope="col">Oldest since</th>
-              </tr>
-            </thead>
-            <tbody>
-              {queues.map(({ queue, counts, oldest }, place) => (
-                <tr>
-                  <td class="words">
-                    {queue} <small>{descriptions[place]}</small>
-                  </td>
-                  {jobStates.map((state) => (
-                    <td
-                      data-label={state}
-                      class={state === 'failed' && counts.failed > 0 ? 'fault' : undefined}
-                    >
-                      {formatCount(counts[state])}
-                    </td>
-                  ))}
-                  <td data-label="Oldest since">{oldest ? <Moment at={oldest} /> : '–'}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      {queues && <QueueTable queues={queues} />}
     </section>
   )
 }
+
+type PlacedQueue = ReadQueue & { place: number }
+
+const ofState = (state: JobState): Column<PlacedQueue> => ({
+  name: state,
+  isNumber: true,
+  classOf: ({ counts }) => (state === 'failed' && counts.failed > 0 ? 'fault' : undefined),
+  cell: ({ counts }) => formatCount(counts[state]),
+})
+
+const QueueTable = ({ queues }: { queues: readonly ReadQueue[] }) => (
+  <DataTable
+    label="Queues"
+    rows={queues.map((queue, place) => ({ ...queue, place }))}
+    idOf={({ queue }) => queue}
+    columns={[
+      {
+        name: 'Queue',
+        cell: ({ queue, place }) => (
+          <>
+            <b>{queue}</b> <small class="below">{descriptions[place]}</small>
+          </>
+        ),
+      },
+      ...jobStates.map(ofState),
+      { name: 'Oldest since', cell: ({ oldest }) => (oldest ? <Moment at={oldest} short /> : '–') },
+    ]}
+  />
+)

@@ -1,12 +1,12 @@
 import type { RefusedOfKey } from '../../../db/audit/refused.ts'
-import { tableRows } from '../page/each-shown.tsx'
-import { Choice, TextField } from '../page/fields.tsx'
-import { FilterForm, ScrollingTable } from '../page/filter-form.tsx'
+import { DataTable } from '../page/data-table.tsx'
+import { Choice } from '../page/fields.tsx'
+import { FilterForm } from '../page/filter-form.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
+import { PageHead } from '../page/page-head.tsx'
 
 export interface RefusedInput {
-  account?: string | undefined
   status?: string | undefined
 }
 
@@ -32,19 +32,13 @@ interface RefusedPageProps {
 
 /** The requests that were answered 4xx in the last day, with a known key: the newest first. */
 export function RefusedPage({ input, issue, requests, next }: RefusedPageProps) {
-  const filters = Object.fromEntries(Object.entries(input).filter(([, value]) => value)) as Record<
-    string,
-    string
-  >
   return (
-    <Layout title="Refused requests" at="/refused">
-      <h1>What was refused?</h1>
-      <p>
-        Requests that the API answered 4xx in the last 24 hours: the last 1,000 of each account. Of what was
-        sent, only the names of the fields are kept.
-      </p>
-      <FilterForm action="/refused" isOpen={Object.keys(filters).length > 0}>
-        <TextField name="account" label="Account" value={input.account} hint="Its id or its name" />
+    <Layout title="Refused" at="/refused">
+      <PageHead
+        title="Refused"
+        about="Requests that the API answered 4xx in the last 24 hours: the last 1,000 of each account. Of what was sent, only the names of the fields are kept."
+      />
+      <FilterForm action="/refused" isOpen={Boolean(input.status)}>
         <Choice name="status" label="Answer" value={input.status} options={statuses} />
       </FilterForm>
       {issue !== undefined && (
@@ -52,44 +46,58 @@ export function RefusedPage({ input, issue, requests, next }: RefusedPageProps) 
           {issue}
         </p>
       )}
-      {requests && (requests.length > 0 ? <Requests requests={requests} /> : <p>No request found.</p>)}
-      {next !== undefined && (
-        <p>
-          <a class="button" href={`/refused?${new URLSearchParams({ ...filters, before: next })}`}>
-            Older
-          </a>
-        </p>
+      {requests && (
+        <section aria-label="Refused requests">
+          {requests.length > 0 ? (
+            <Requests requests={requests} />
+          ) : (
+            <p class="empty">No request found. Those that a client has to correct would be here.</p>
+          )}
+          {next !== undefined && (
+            <p>
+              <a
+                class="button"
+                href={`/refused?${new URLSearchParams({ ...(input.status && { status: input.status }), before: next })}`}
+              >
+                Older
+              </a>
+            </p>
+          )}
+        </section>
       )}
     </Layout>
   )
 }
 
-const columns = ['When', 'Account', 'Key', 'Request', 'Answer', 'Fields sent', 'requestId']
-
 function Requests({ requests }: { requests: readonly RefusedOfKey[] }) {
   return (
-    <ScrollingTable label="Refused requests" columns={columns}>
-      {tableRows(columns.length, {
-        rows: requests,
-        idOf: ({ requestId }) => requestId,
-        render: ({ requestId, at, accountId, accountName, keyPrefix, status, message, route, fields }) => (
-          <tr>
-            <td>
-              <Moment at={at} />
-            </td>
-            <td>
+    <DataTable
+      label="Refused requests"
+      rows={requests}
+      idOf={({ requestId }) => requestId}
+      columns={[
+        {
+          name: 'Request',
+          cell: ({ route, requestId }) => (
+            <>
+              <b>{route}</b>
+              <small class="below id">{requestId}</small>
+            </>
+          ),
+        },
+        { name: 'Answer', cell: ({ status, message }) => `${status} ${message}` },
+        { name: 'Fields sent', cell: ({ fields }) => fields.join(', ') },
+        {
+          name: 'Account',
+          cell: ({ accountId, accountName, keyPrefix }) => (
+            <>
               <a href={`/refused?${new URLSearchParams({ account: accountId })}`}>{accountName}</a>
-            </td>
-            <td class="id">{keyPrefix}…</td>
-            <td>{route}</td>
-            <td>
-              {status} {message}
-            </td>
-            <td>{fields.join(', ')}</td>
-            <td class="id">{requestId}</td>
-          </tr>
-        ),
-      })}
-    </ScrollingTable>
+              <small class="below id">{keyPrefix}…</small>
+            </>
+          ),
+        },
+        { name: 'When', cell: ({ at }) => <Moment at={at} short /> },
+      ]}
+    />
   )
 }

@@ -118,7 +118,9 @@ function ConfirmationPage({ input, sentence, countedAt, waiting, leftOut }: Conf
         {waiting > 0 && (
           <form method="post" action="/sends/cancel" class="row">
             <Hidden fields={{ ...input, ...confirmed(countedAt, waiting) }} />
-            <button type="submit">Cancel {formatCount(waiting)}</button>
+            <button type="submit" class="main danger">
+              Cancel {formatCount(waiting)}
+            </button>
           </form>
         )}
         <ListButton input={input} words="Leave them as they are" />

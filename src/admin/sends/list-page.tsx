@@ -3,12 +3,12 @@ import type { Count } from '../../../db/sends/list-count.ts'
 import { wholeContact } from '../../core/contacts/contact.ts'
 import { deliveryStates } from '../../core/receipts/receipt.ts'
 import { writeCursor } from '../../core/requests/list-query.ts'
-import { formatCount } from '../numbers/spans.ts'
+import { totalOf } from '../numbers/spans.ts'
 import { Choice, TextField } from '../page/fields.tsx'
 import { Moment, stateWords } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import type { Contacts } from '../page/masking.ts'
-import { FindBox } from '../support/find-box.tsx'
+import { PageHead } from '../page/page-head.tsx'
 import { canBeCanceled, canBeReplayed, replayNeeds } from './change-list.ts'
 import { isPrivate, type ListField, type ListInput, listLink, listStates, momentOf } from './list-form.ts'
 import { type Names, SendsTable } from './sends-table.tsx'
@@ -26,9 +26,13 @@ export interface ListPageProps {
 export function ListPage(props: ListPageProps) {
   const { input, issues = [], list } = props
   return (
-    <Layout title="Sends" at="/sends" isWide>
-      <h1>Sends</h1>
-      <FindBox />
+    <Layout title="Sends" at="/sends">
+      <PageHead
+        title="Sends"
+        about={list && `${totalOf(list.total, 'send')} ordered by acceptance time, newest first`}
+      >
+        {list && list.page.sends.length > 0 && <Actions input={input} />}
+      </PageHead>
       <Filters {...props} isOpen={issues.length > 0} />
       {issues.map((issue) => (
         <p class="fault" role="alert">
@@ -36,16 +40,16 @@ export function ListPage(props: ListPageProps) {
         </p>
       ))}
       {list && (
-        <section aria-labelledby="results">
-          <h2 id="results">Newest first</h2>
-          {list.page.sends.length > 0 && <p class="muted">{totalOf(list.total)}</p>}
+        <section aria-label="Sends">
           {list.page.sends.length > 0 ? (
             <SendsTable sends={list.page.sends} {...list} />
           ) : (
-            <p>No send found.</p>
+            <p class="empty">
+              No send found. Messages that clients post would be here, whatever became of them: change the
+              filter to see others.
+            </p>
           )}
           <NextPage {...props} page={list.page} />
-          {list.page.sends.length > 0 && <Actions input={input} />}
         </section>
       )}
     </Layout>
@@ -67,12 +71,12 @@ function Filters({ input, sentence, isOpen }: ListPageProps & { isOpen: boolean 
   const of = (name: ListField) => ({ name, value: input[name] })
   const time = (name: ListField) => ({ name, value: localTime(input[name]) })
   return (
-    <details class="search" open={isOpen}>
+    <details class="filter" open={isOpen}>
       <summary>
         {sentence}. <b>Change</b>
       </summary>
-      <form method="post" action="/sends">
-        <TextField {...of('accountId')} label="Account" hint="Its id or its name" />
+      <form class="fields" method="post" action="/sends">
+        <Hidden fields={{ accountId: input.accountId }} />
         <TextField {...of('channelId')} label="Channel" hint="Its id or its name" />
         <Choice {...of('status')} label="State" options={stateOptions} />
         <TextField {...of('reason')} label="Reason contains" hint="In either case" />
@@ -99,7 +103,9 @@ function Filters({ input, sentence, isOpen }: ListPageProps & { isOpen: boolean 
           hint="UTC; of scheduled sends their time, of queued ones that of the next attempt"
         />
         <TextField {...time('dueTo')} label="Due before" type="datetime-local" hint="UTC" />
-        <button type="submit">Search</button>
+        <button type="submit" class="main">
+          Search
+        </button>
       </form>
     </details>
   )
@@ -110,9 +116,6 @@ function localTime(text = ''): string {
   const at = momentOf(text)
   return at ? at.toISOString().slice(0, at.getUTCSeconds() === 0 ? 16 : 19) : text
 }
-
-const totalOf = ({ count, isMore }: Count) =>
-  `${isMore ? 'At least ' : ''}${formatCount(count)} ${count === 1 ? 'send' : 'sends'}`
 
 /** Leads to the next page. */
 function NextPage({ input, page: { next, lookedBackTo } }: ListPageProps & { page: Page }) {
@@ -138,22 +141,24 @@ interface ListButtonProps {
   path?: string
   /** Also a button where a link could be: it leads to a form. */
   isPost?: boolean
+  /** Changes what is listed, for good. */
+  isDangerous?: boolean
 }
 
 /** Leads to a list: a link, or a form where the filters are private. */
-export function ListButton({ input, words, path = '/sends', isPost = false }: ListButtonProps) {
+export function ListButton({ input, words, path = '/sends', isPost, isDangerous }: ListButtonProps) {
   if (!isPost && !isPrivate(input))
     return (
-      <p>
-        <a class="button quiet" href={listLink(input, path)}>
-          {words}
-        </a>
-      </p>
+      <a class="button" href={listLink(input, path)}>
+        {words}
+      </a>
     )
   return (
     <form method="post" action={path}>
       <Hidden fields={input} />
-      <button type="submit">{words}</button>
+      <button type="submit" class={isDangerous ? 'danger' : undefined}>
+        {words}
+      </button>
     </form>
   )
 }
@@ -179,7 +184,7 @@ function Actions({ input: { after: _, ...input } }: { input: ListInput }) {
       )}
       {isFailure && !canBeReplayed(input) && <p class="muted">{replayNeeds}</p>}
       {canBeCanceled(input) && (
-        <ListButton input={input} path="/sends/cancel" words="Cancel this list…" isPost />
+        <ListButton input={input} path="/sends/cancel" words="Cancel this list…" isPost isDangerous />
       )}
     </div>
   )

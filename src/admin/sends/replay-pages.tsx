@@ -52,7 +52,9 @@ export function TrialPage(props: TrialPageProps) {
         {replayed > 0 && (
           <form method="post" action="/sends/replay" class="row">
             <Hidden fields={{ ...fieldsOf(input, options, endedBy), of: String(replayed) }} />
-            <button type="submit">Replay {formatCount(replayed)}</button>
+            <button type="submit" class="main">
+              Replay {formatCount(replayed)}
+            </button>
           </form>
         )}
         <ListButton input={input} words="Leave them as they are" />

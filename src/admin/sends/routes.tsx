@@ -46,7 +46,8 @@ function handlers({ db, settings }: AdminRuntime) {
     c.html(<ListPage input={input} sentence={describeList(input)} issues={issues} />, status)
 
   return {
-    async list(c: Context<AdminEnv>, input: ListInput) {
+    async list(c: Context<AdminEnv>, asked: ListInput) {
+      const input = ofChosenAccount(c, asked)
       const read = readListForm(input)
       if ('issues' in read) return refuse(c, input, read.issues, 400)
       const resolved = await resolveList(db, read.form)
@@ -65,7 +66,7 @@ function handlers({ db, settings }: AdminRuntime) {
 
     async csv(c: Context<AdminEnv>, asked: ListInput) {
       const now = new Date()
-      const read = readListForm(asked)
+      const read = readListForm(ofChosenAccount(c, asked))
       if ('issues' in read) throw new PageError(400, read.issues.join(' '))
       const resolved = await resolveList(db, read.form)
       if ('issues' in resolved) throw new PageError(404, resolved.issues.join(' '))
@@ -83,6 +84,13 @@ function handlers({ db, settings }: AdminRuntime) {
       })
     },
   }
+}
+
+/** The list of the chosen account, unless it is of a channel or a flow, which may be of another. */
+function ofChosenAccount(c: Context<AdminEnv>, input: ListInput): ListInput {
+  const account = c.get('account')
+  if (!account || (input.accountId === undefined && (input.channelId || input.flowId))) return input
+  return { ...input, accountId: account.accountId }
 }
 
 /** Whose contacts a list shows, for the audit: of a contact that was looked for, its newest send says who it is. */

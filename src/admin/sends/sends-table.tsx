@@ -2,7 +2,7 @@ import { namesOf } from '../../../db/accounts/names.ts'
 import type { Database } from '../../../db/connection/client.ts'
 import type { ListedSend } from '../../../db/sends/list.ts'
 import { summaryOf } from '../../core/sends/timeline.ts'
-import { tableRows } from '../page/each-shown.tsx'
+import { DataTable } from '../page/data-table.tsx'
 import { Moment, State } from '../page/inline-elements.tsx'
 import { type Contacts, showContact } from '../page/masking.ts'
 
@@ -23,81 +23,62 @@ interface SendsTableProps {
   contacts: Contacts
 }
 
-/** Sends, a line each. A text that is cut has the whole as its title. */
+/** Sends, each with its state, the reason of that, its contact and its channel. */
 export function SendsTable({ sends, names, contacts }: SendsTableProps) {
   return (
-    <div class="scroll">
-      <table class="dense">
-        <thead>
-          <tr>
-            <th scope="col">Accepted</th>
-            <th scope="col">State</th>
-            <th scope="col">Reason</th>
-            <th scope="col">Contact</th>
-            <th scope="col">Type</th>
-            <th scope="col">Account</th>
-            <th scope="col">Channel</th>
-            <th scope="col">requestId</th>
-          </tr>
-        </thead>
-        <tbody>
-          {tableRows(8, {
-            rows: sends,
-            idOf: ({ requestId }) => requestId,
-            render: (send) => (
-              <tr>
-                <td>
-                  <Moment at={send.acceptedAt} />
-                </td>
-                <td>
-                  <StateAt send={send} />
-                </td>
-                <Reason send={send} />
-                <td>{showContact(send, contacts)}</td>
-                <td>{send.messageType}</td>
-                <Cut text={names.get(send.accountId) ?? send.accountId} />
-                <Cut text={names.get(send.channelId) ?? send.channelId} />
-                <td class="id">
-                  <a href={`/support/${send.requestId}`}>{send.requestId}</a>
-                </td>
-              </tr>
-            ),
-          })}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label="Sends"
+      rows={sends}
+      idOf={({ requestId }) => requestId}
+      columns={[
+        {
+          name: 'Send',
+          cell: (send) => (
+            <>
+              <b class="fixed">{showContact(send, contacts)}</b> <span class="muted">{send.messageType}</span>
+              <small class="below fixed id">
+                <a href={`/support/${send.requestId}`}>{send.requestId}</a>
+              </small>
+            </>
+          ),
+        },
+        { name: 'State', cell: (send) => <StateAt send={send} /> },
+        { name: 'Reason', cell: (send) => reasonOf(send) },
+        {
+          name: 'Channel',
+          cell: ({ channelId, accountId }) => (
+            <>
+              <a href={`/channels/${channelId}`}>{names.get(channelId) ?? channelId}</a>
+              <small class="below">{names.get(accountId) ?? accountId}</small>
+            </>
+          ),
+        },
+        { name: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} short /> },
+      ]}
+    />
   )
 }
 
 /** Its state, and since when; a send that waits for its time says when that is. */
 function StateAt({ send }: { send: ListedSend }) {
   const { status, isScheduled, sendAt, finishedAt, delivery, deliveryAt } = send
-  if (isScheduled && sendAt)
-    return (
-      <>
-        <State status={status} /> for <Moment at={sendAt} />
-      </>
-    )
-  const at = deliveryAt ?? finishedAt
+  const at = isScheduled ? sendAt : (deliveryAt ?? finishedAt)
   return (
     <>
       <State status={status} />
-      {delivery !== null && ` ${delivery}`} {at !== null && <Moment at={at} />}
+      {delivery !== null && ` ${delivery}`}
+      {at !== null && (
+        <small class="below fixed">
+          {isScheduled && 'for '}
+          <Moment at={at} short />
+        </small>
+      )}
     </>
   )
 }
 
-function Reason({ send }: { send: ListedSend }) {
+/** A sent one may have a code, too, such as that of a message that is held back. */
+function reasonOf(send: ListedSend): string {
   const { reason, providerCode } = summaryOf(send, 'masked')
-  // A sent one may have a code, too, such as that of a message that is held back.
-  if (reason === null && providerCode === null) return <td />
-  return <Cut text={[providerCode, reason].filter(Boolean).join(': ')} />
-}
-
-function Cut({ text }: { text: string }) {
-  return (
-    <td class="cut" title={text}>
-      {text}
-    </td>
-  )
+  return [providerCode, reason].filter(Boolean).join(': ')
 }

@@ -25,7 +25,7 @@ export function callbacksOfSend({ db }: AdminRuntime): AdminApp {
 
 function CallbacksPage({ requestId, callbacks }: { requestId: string; callbacks: readonly ShownCallback[] }) {
   return (
-    <Layout title={`Callbacks ${requestId}`} at="/support">
+    <Layout title={`Callbacks ${requestId}`} at="/sends">
       <SendTabs requestId={requestId} at="callbacks" />
       <section aria-labelledby="callbacks">
         <h1 id="callbacks">Callbacks</h1>

@@ -58,7 +58,7 @@ interface ConfirmationProps {
 
 function ConfirmationPage({ send: { requestId, messageType }, contact, isInDoubt }: ConfirmationProps) {
   return (
-    <Layout title="Cancel?" at="/support">
+    <Layout title="Cancel?" at="/sends">
       <section class="verdict unsure">
         <h1>Cancel this {messageType}?</h1>
         <p>It is to go to {contact}. Once canceled, it can't be sent again.</p>
@@ -70,8 +70,10 @@ function ConfirmationPage({ send: { requestId, messageType }, contact, isInDoubt
         )}
         <p class="id">{requestId}</p>
         <form method="post" action={`/support/${requestId}/cancel`} class="row">
-          <button type="submit">Cancel the send</button>
-          <a class="button quiet" href={`/support/${requestId}`}>
+          <button type="submit" class="main danger">
+            Cancel the send
+          </button>
+          <a class="button" href={`/support/${requestId}`}>
             Leave it as it is
           </a>
         </form>

@@ -1,4 +1,4 @@
-interface FindBoxProps {
+export interface FindBoxProps {
   pasted?: string
   /** Whether the box has the focus when the page opens. */
   focused?: boolean
@@ -8,21 +8,21 @@ interface FindBoxProps {
 export function FindBox({ pasted = '', focused = false }: FindBoxProps) {
   return (
     <form class="find" method="post" action="/support">
-      <label for="q">Find</label>
-      <div class="row">
-        <input
-          id="q"
-          name="q"
-          type="search"
-          value={pasted}
-          placeholder="An id, a log line, a phone number, a code: paste what you have"
-          autocomplete="off"
-          spellcheck={false}
-          autofocus={focused}
-          required
-        />
-        <button type="submit">Find</button>
-      </div>
+      <label class="unseen" for="q">
+        Find
+      </label>
+      <input
+        id="q"
+        name="q"
+        type="search"
+        value={pasted}
+        placeholder="Find an id, number or code"
+        autocomplete="off"
+        spellcheck={false}
+        autofocus={focused}
+        required
+      />
+      <button type="submit">Find</button>
     </form>
   )
 }

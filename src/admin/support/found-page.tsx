@@ -5,10 +5,10 @@ import { writeCursor } from '../../core/requests/list-query.ts'
 import type { UnknownIdFacts } from '../../core/requests/request-id.ts'
 import { explainNothing, noMatchWords, recognisedWords } from '../../core/search/in-words.ts'
 import type { CodeMeaning } from '../../providers/look-up-code.ts'
+import { DataTable } from '../page/data-table.tsx'
 import { Moment, WithCommands } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { linkTo } from '../page/links.ts'
-import { FindBox } from './find-box.tsx'
 
 interface FoundPageProps {
   pasted: string
@@ -21,8 +21,7 @@ export function FoundPage({ pasted, found, facts }: FoundPageProps) {
   const targets = targetsOf(found)
   const unmatched = noMatchWords(found.looked)
   return (
-    <Layout title="Found" at="/support">
-      <FindBox pasted={pasted} focused />
+    <Layout title="Find" at="/support" find={{ pasted, focused: true }}>
       {targets.length > 0 && <Targets targets={targets} looked={found.looked} />}
       {targets.length === 0 && found.codes.length > 0 && <h1>{`What ${found.codes[0]?.code} means`}</h1>}
       {found.codes.length > 0 && <Codes codes={found.codes} />}
@@ -63,30 +62,23 @@ function Targets({ targets, looked }: { targets: readonly Target[]; looked: read
     <section aria-labelledby="found">
       <h1 id="found">{targets.length === 1 ? 'Found one thing' : `Found ${targets.length} things`}</h1>
       <p>{recognisedWords(looked)}</p>
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">What</th>
-              <th scope="col">Account</th>
-              <th scope="col">Id</th>
-            </tr>
-          </thead>
-          <tbody>
-            {targets.map((target) => (
-              <tr>
-                <td>
-                  {kindWords[target.kind]} {target.name}
-                </td>
-                <td>{target.accountName}</td>
-                <td class="id">
-                  <a href={linkTo(target)}>{target.id}</a>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <DataTable
+        label="What was found"
+        rows={targets}
+        idOf={({ id }) => id}
+        columns={[
+          { name: 'What', cell: ({ kind, name }) => `${kindWords[kind]} ${name ?? ''}` },
+          { name: 'Account', cell: ({ accountName }) => accountName },
+          {
+            name: 'Id',
+            cell: (target) => (
+              <a class="id" href={linkTo(target)}>
+                {target.id}
+              </a>
+            ),
+          },
+        ]}
+      />
     </section>
   )
 }

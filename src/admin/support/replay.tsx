@@ -93,7 +93,7 @@ interface ConfirmationProps {
 function ConfirmationPage({ send, contact, mayBeSecond }: ConfirmationProps) {
   const { requestId, status, messageType, failure } = send
   return (
-    <Layout title="Replay?" at="/support">
+    <Layout title="Replay?" at="/sends">
       <section class="verdict unsure">
         <h1>Send this {messageType} again?</h1>
         <p>
@@ -107,8 +107,10 @@ function ConfirmationPage({ send, contact, mayBeSecond }: ConfirmationProps) {
         )}
         <p class="id">{requestId}</p>
         <form method="post" action={`/support/${requestId}/replay`} class="row">
-          <button type="submit">Replay</button>
-          <a class="button quiet" href={`/support/${requestId}`}>
+          <button type="submit" class="main">
+            Replay
+          </button>
+          <a class="button" href={`/support/${requestId}`}>
             Leave it as it is
           </a>
         </form>

@@ -14,7 +14,6 @@ import { History } from '../audit/history.tsx'
 import { Moment, State, stateWords } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { MessageContent } from '../page/message-content.tsx'
-import { FindBox } from './find-box.tsx'
 import { Fact, SendDetails } from './send-details.tsx'
 import { SendTabs } from './send-tabs.tsx'
 import { SentTwice } from './sent-twice.tsx'
@@ -39,8 +38,7 @@ export function SendPage(props: SendPageProps) {
   const { requestId, status } = timeline
   const canBeReplayed = mayBeReplayed(timeline) && channel.deletedAt === null
   return (
-    <Layout title={`${status} ${requestId}`} at="/support" refreshSeconds={refreshSeconds}>
-      <FindBox />
+    <Layout title={`${status} ${requestId}`} at="/sends" refreshSeconds={refreshSeconds}>
       <SendTabs requestId={requestId} at="timeline" />
       <section class={`verdict ${explanation.tone}`} aria-live="polite">
         <p class="kicker">
@@ -55,27 +53,7 @@ export function SendPage(props: SendPageProps) {
           requestId={requestId}
           refreshSeconds={refreshSeconds}
         />
-        {status === 'uncertain' && (
-          <p>
-            <a class="button quiet" href={`/support/${requestId}/settle`}>
-              Settle…
-            </a>
-          </p>
-        )}
-        {canBeReplayed && (
-          <p>
-            <a class="button quiet" href={`/support/${requestId}/replay`}>
-              Replay…
-            </a>
-          </p>
-        )}
-        {status === 'queued' && (
-          <p>
-            <a class="button quiet" href={`/support/${requestId}/cancel`}>
-              Cancel…
-            </a>
-          </p>
-        )}
+        <Actions requestId={requestId} status={status} canBeReplayed={canBeReplayed} />
       </section>
       <section aria-labelledby="customer">
         <h2 id="customer">For the customer</h2>
@@ -95,6 +73,34 @@ export function SendPage(props: SendPageProps) {
       <Content {...props} />
       <History target={requestId} changes={props.changes} />
     </Layout>
+  )
+}
+
+interface ActionsProps extends Pick<Timeline, 'requestId' | 'status'> {
+  canBeReplayed: boolean
+}
+
+/** What can be done with a send in its state. */
+function Actions({ requestId, status, canBeReplayed }: ActionsProps) {
+  const link = `/support/${requestId}`
+  return (
+    <p class="row">
+      {canBeReplayed && (
+        <a class={status === 'uncertain' ? 'button' : 'button main'} href={`${link}/replay`}>
+          Replay…
+        </a>
+      )}
+      {status === 'uncertain' && (
+        <a class="button main" href={`${link}/settle`}>
+          Settle…
+        </a>
+      )}
+      {status === 'queued' && (
+        <a class="button danger" href={`${link}/cancel`}>
+          Cancel…
+        </a>
+      )}
+    </p>
   )
 }
 

@@ -1,6 +1,6 @@
 import type { SameContent } from '../../../db/sends/same-content.ts'
 import { apiKeyWords, idempotencyKeyWords } from '../../core/sends/posted-by.ts'
-import { tableRows } from '../page/each-shown.tsx'
+import { DataTable } from '../page/data-table.tsx'
 import { Moment, State } from '../page/inline-elements.tsx'
 
 /** Which other sends to the contact have the same content, and what is known of how each was posted. */
@@ -15,44 +15,31 @@ export function SentTwice({ same: { sends, isAll }, requestId }: { same: SameCon
         {others === 1 ? 'has' : 'have'} the same content. Of media, the description is compared, not the file.
         {!isAll && ' Only the newest 100 sends to this contact were compared.'}
       </p>
-      <div class="scroll">
-        <table class="dense">
-          <thead>
-            <tr>
-              <th scope="col">Accepted</th>
-              <th scope="col">State</th>
-              <th scope="col">API key</th>
-              <th scope="col">Idempotency-Key</th>
-              <th scope="col">requestId</th>
-            </tr>
-          </thead>
-          <tbody>
-            {tableRows(5, {
-              rows: sends,
-              idOf: ({ requestId }) => requestId,
-              render: (send) => (
-                <tr>
-                  <td>
-                    <Moment at={send.acceptedAt} precise />
-                  </td>
-                  <td>
-                    <State status={send.status} />
-                  </td>
-                  <td>{apiKeyWords(send)}</td>
-                  <td>{idempotencyKeyWords(send)}</td>
-                  <td class="id">
-                    {send.requestId === requestId ? (
-                      'this one'
-                    ) : (
-                      <a href={`/support/${send.requestId}`}>{send.requestId}</a>
-                    )}
-                  </td>
-                </tr>
-              ),
-            })}
-          </tbody>
-        </table>
-      </div>
+      <DataTable
+        label="Sends with the same content"
+        rows={sends}
+        idOf={({ requestId }) => requestId}
+        columns={[
+          {
+            name: 'Accepted',
+            cell: (send) => (
+              <>
+                <Moment at={send.acceptedAt} precise short />
+                <small class="below id">
+                  {send.requestId === requestId ? (
+                    'this one'
+                  ) : (
+                    <a href={`/support/${send.requestId}`}>{send.requestId}</a>
+                  )}
+                </small>
+              </>
+            ),
+          },
+          { name: 'State', cell: ({ status }) => <State status={status} /> },
+          { name: 'API key', cell: apiKeyWords },
+          { name: 'Idempotency-Key', cell: idempotencyKeyWords },
+        ]}
+      />
       <p class="muted">
         A repeat with the same Idempotency-Key makes no second send: the client posted these with several
         keys, without one, or in one batch. Of an Idempotency-Key only a hash is kept.

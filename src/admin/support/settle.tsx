@@ -59,7 +59,7 @@ export function settle({ db, log }: AdminRuntime): AdminApp {
 
 function SettlePage({ send: { requestId, messageType, failure } }: { send: SendRecord }) {
   return (
-    <Layout title="Settle?" at="/support">
+    <Layout title="Settle?" at="/sends">
       <section class="verdict unsure">
         <h1>Does the provider have this {messageType}?</h1>
         <p>
@@ -77,10 +77,12 @@ function SettlePage({ send: { requestId, messageType, failure } }: { send: SendR
             <label for="failed">The provider doesn't have it: failed</label>
           </p>
           <ReasonField />
-          <button type="submit">Settle</button>
+          <button type="submit" class="main">
+            Settle
+          </button>
         </form>
         <p>
-          <a class="button quiet" href={`/support/${requestId}`}>
+          <a class="button" href={`/support/${requestId}`}>
             Leave it as it is
           </a>
         </p>

@@ -1,13 +1,15 @@
 import { anyContact } from '../../core/contacts/contact.ts'
 import { Layout } from '../page/layout.tsx'
-import { FindBox } from './find-box.tsx'
+import { PageHead } from '../page/page-head.tsx'
 
 /** The box alone, and what it takes. */
 export function SupportPage() {
   return (
-    <Layout title="Support" at="/support">
-      <h1>Where is my message?</h1>
-      <FindBox focused />
+    <Layout title="Find" at="/support" find={{ focused: true }}>
+      <PageHead
+        title="Find"
+        about="Paste what the customer quotes into the box on top: it finds the message, and says where it is"
+      />
       <section aria-labelledby="takes">
         <h2 id="takes">What you can paste</h2>
         <ul>

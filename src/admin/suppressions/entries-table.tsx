@@ -2,7 +2,7 @@ import type { Suppression } from '../../../db/suppression/entries.ts'
 import { erasedContactValue } from '../../core/contacts/contact.ts'
 import { calledOf, isByContact } from '../../core/suppression/suppression.ts'
 import type { ContactRef } from '../contact/find-contact.ts'
-import { tableRows } from '../page/each-shown.tsx'
+import { type Column, DataTable } from '../page/data-table.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { type Contacts, showContact } from '../page/masking.ts'
 import { Hidden } from '../sends/list-page.tsx'
@@ -19,57 +19,48 @@ interface EntriesProps {
 
 /** Entries of a suppression list. */
 export function Entries({ entries, names, contacts, contactRef }: EntriesProps) {
+  const contact: Column<Suppression>[] =
+    contacts === undefined
+      ? []
+      : [{ name: 'Contact', cell: (entry) => <ContactCell entry={entry} contacts={contacts} /> }]
+  const change: Column<Suppression>[] =
+    contactRef === undefined
+      ? []
+      : [{ name: 'Change', cell: (entry) => <Remove entry={entry} contactRef={contactRef} /> }]
   return (
-    <div class="scroll">
-      <table class="dense">
-        <thead>
-          <tr>
-            {contacts !== undefined && <th scope="col">Contact</th>}
-            <th scope="col">For</th>
-            <th scope="col">Cause</th>
-            <th scope="col">Reason</th>
-            <th scope="col">Since</th>
-            <th scope="col">By send</th>
-            {contactRef !== undefined && <th scope="col">Change</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {tableRows(7, {
-            rows: entries,
-            idOf: ({ suppressionId }) => suppressionId,
-            render: (entry) => (
-              <tr>
-                {contacts !== undefined && (
-                  <td>
-                    <ContactCell entry={entry} contacts={contacts} />
-                  </td>
-                )}
-                <td>
-                  {entry.channelId === null
-                    ? 'all channels'
-                    : (names.get(entry.channelId) ?? entry.channelId)}
-                </td>
-                <td>{calledOf(entry.cause)}</td>
-                <td class="cut" title={entry.reason ?? undefined}>
-                  {entry.reason}
-                </td>
-                <td>
-                  <Moment at={entry.createdAt} />
-                </td>
-                <td class="id">
-                  {entry.requestId !== null && <a href={`/support/${entry.requestId}`}>{entry.requestId}</a>}
-                </td>
-                {contactRef !== undefined && (
-                  <td>
-                    <Remove entry={entry} contactRef={contactRef} />
-                  </td>
-                )}
-              </tr>
+    <DataTable
+      label="Suppressions"
+      rows={entries}
+      idOf={({ suppressionId }) => suppressionId}
+      columns={[
+        ...contact,
+        {
+          name: 'On',
+          cell: ({ channelId }) =>
+            channelId === null ? (
+              'all channels'
+            ) : (
+              <a href={`/channels/${channelId}`}>{names.get(channelId) ?? channelId}</a>
             ),
-          })}
-        </tbody>
-      </table>
-    </div>
+        },
+        {
+          name: 'Cause',
+          cell: ({ cause, requestId }) => (
+            <>
+              {calledOf(cause)}
+              {requestId !== null && (
+                <small class="below">
+                  by <a href={`/support/${requestId}`}>a send</a>
+                </small>
+              )}
+            </>
+          ),
+        },
+        { name: 'Reason', cell: ({ reason }) => reason },
+        { name: 'Since', cell: ({ createdAt }) => <Moment at={createdAt} short /> },
+        ...change,
+      ]}
+    />
   )
 }
 
@@ -96,7 +87,9 @@ function Remove({
           autocomplete="off"
         />
       )}
-      <button type="submit">Remove</button>
+      <button type="submit" class="danger">
+        Remove
+      </button>
     </form>
   )
 }

@@ -73,7 +73,7 @@ function NotAdded({ entries, added }: { entries: number; added: number }) {
 
 const BackToList = ({ account }: OfAccount) => (
   <p>
-    <a class="button quiet" href={`/suppressions?accountId=${account.id}`}>
+    <a class="button" href={`/suppressions?accountId=${account.id}`}>
       Back to the list
     </a>
   </p>

@@ -52,11 +52,11 @@ function handlers({ db, settings, log }: AdminRuntime) {
   }
 
   async function list(c: Context<AdminEnv>) {
-    const { accountId = '', cause = '', channelId = '', before = '' } = c.req.query()
-    if (accountId.trim() === '') return c.html(<AskPage />)
-    const account = await accountOf(accountId.trim())
-    const known = suppressionCauses.find((one) => one === cause)
-    if (cause !== '' && !known) throw new PageError(400, 'Cause: choose one from the list.')
+    const { cause = '', channelId = '', before = '' } = c.req.query()
+    const chosen = c.get('account')
+    if (!chosen) return c.html(<AskPage />)
+    const account = await accountOf(chosen.accountId)
+    const known = causeOf(cause)
     const isOfNone = channelId !== '' && !account.channels.some(({ id }) => id === channelId)
     if (isOfNone) throw new PageError(404, 'Channel: the account has no such channel.')
     if (before !== '' && !canBeRecordId(before)) throw new PageError(400, 'This page no longer exists.')
@@ -67,7 +67,7 @@ function handlers({ db, settings, log }: AdminRuntime) {
   }
 
   async function csv(c: Context<AdminEnv>) {
-    const account = await accountOf((c.req.query('accountId') ?? '').trim())
+    const account = await accountOf(c.get('account')?.accountId ?? '')
     const contacts = contactsSeen(c, settings)
     c.set('downloaded', { action: 'suppression.export', target: account.id })
     return c.body(
@@ -114,6 +114,12 @@ function handlers({ db, settings, log }: AdminRuntime) {
   }
 
   return { list, csv, upload }
+}
+
+function causeOf(cause: string) {
+  const known = suppressionCauses.find((one) => one === cause)
+  if (cause !== '' && !known) throw new PageError(400, 'Cause: choose one from the list.')
+  return known
 }
 
 /** Reads the text of an uploaded file, or of the field of the preview's form. */

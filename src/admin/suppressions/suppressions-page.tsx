@@ -6,6 +6,7 @@ import { csvHeader } from '../../core/suppression/suppression-csv.ts'
 import { TextField } from '../page/fields.tsx'
 import { Layout } from '../page/layout.tsx'
 import type { Contacts } from '../page/masking.ts'
+import { PageHead } from '../page/page-head.tsx'
 import { Entries } from './entries-table.tsx'
 
 interface SuppressionsPageProps {
@@ -21,11 +22,13 @@ export function SuppressionsPage({ account, asked, page, contacts }: Suppression
   const link = new URLSearchParams({ accountId: account.id })
   for (const [name, value] of Object.entries({ ...asked, before: next })) if (value) link.set(name, value)
   return (
-    <Layout title="Suppressions" at="/suppressions" isWide>
-      <h1>Suppressed contacts of {account.name}</h1>
+    <Layout title="Suppressions" at="/suppressions">
+      <PageHead
+        title="Suppressions"
+        about={`Contacts of ${account.name} that get no messages; the newest first`}
+      />
       <Filters account={account} asked={asked} />
-      <section aria-labelledby="entries">
-        <h2 id="entries">Newest first</h2>
+      <section aria-label="Entries">
         {entries.length > 0 ? (
           <Entries
             entries={entries}
@@ -33,11 +36,15 @@ export function SuppressionsPage({ account, asked, page, contacts }: Suppression
             contacts={contacts}
           />
         ) : (
-          <p>{next === undefined ? 'No entry.' : 'No such entry among those that were looked at.'}</p>
+          <p class="empty">
+            {next === undefined
+              ? 'No entry. Contacts that are not to get messages would be here: add one below, or import a file.'
+              : 'No such entry among those that were looked at.'}
+          </p>
         )}
         {next !== undefined && (
           <p>
-            <a class="button quiet" href={`/suppressions?${link}`}>
+            <a class="button" href={`/suppressions?${link}`}>
               Older
             </a>
           </p>
@@ -45,7 +52,7 @@ export function SuppressionsPage({ account, asked, page, contacts }: Suppression
       </section>
       <section aria-labelledby="add">
         <h2 id="add">Add or remove one</h2>
-        <form method="post" action="/contact">
+        <form class="inline" method="post" action="/contact">
           <input type="hidden" name="accountId" value={account.id} />
           <TextField
             name="contact"
@@ -58,7 +65,7 @@ export function SuppressionsPage({ account, asked, page, contacts }: Suppression
       </section>
       <section aria-labelledby="move">
         <h2 id="move">Import and export</h2>
-        <form method="post" action="/suppressions/import" enctype="multipart/form-data">
+        <form class="inline" method="post" action="/suppressions/import" enctype="multipart/form-data">
           <input type="hidden" name="accountId" value={account.id} />
           <p class="field">
             <label for="file">CSV file, at most 1 MiB</label>
@@ -77,7 +84,7 @@ export function SuppressionsPage({ account, asked, page, contacts }: Suppression
           <button type="submit">Preview</button>
         </form>
         <p>
-          <a class="button quiet" href={`/suppressions.csv?accountId=${account.id}`}>
+          <a class="button" href={`/suppressions.csv?accountId=${account.id}`}>
             Download as CSV
           </a>
         </p>
@@ -88,7 +95,7 @@ export function SuppressionsPage({ account, asked, page, contacts }: Suppression
 
 function Filters({ account, asked }: Pick<SuppressionsPageProps, 'account' | 'asked'>) {
   return (
-    <form method="get" action="/suppressions" class="filters">
+    <form method="get" action="/suppressions" class="fields">
       <input type="hidden" name="accountId" value={account.id} />
       <p class="field">
         <label for="cause">Cause</label>
@@ -121,11 +128,18 @@ function Filters({ account, asked }: Pick<SuppressionsPageProps, 'account' | 'as
 export function AskPage() {
   return (
     <Layout title="Suppressions" at="/suppressions">
-      <h1>Suppressed contacts of an account</h1>
-      <form method="get" action="/suppressions">
-        <TextField name="accountId" label="Account" hint="Its id or its name" required />
-        <button type="submit">Show</button>
-      </form>
+      <PageHead
+        title="Suppressions"
+        about="Contacts that get no messages. Each account has its own list: choose one."
+      />
+      <section aria-label="Account">
+        <form class="inline" method="get" action="/suppressions">
+          <TextField name="accountId" label="Account" hint="Its id, or a part of its name" required />
+          <button type="submit" class="main">
+            Show
+          </button>
+        </form>
+      </section>
     </Layout>
   )
 }

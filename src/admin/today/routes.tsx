@@ -1,15 +1,13 @@
 import { pageOfAudit } from '../../../db/audit/list.ts'
-import { countByHour, countedSince, countFailures } from '../../../db/counters/read.ts'
-import { findAccounts } from '../../../db/overview/accounts.ts'
+import { acceptedByHour, countByHour, countedSince, countFailures } from '../../../db/counters/read.ts'
 import { readAttention } from '../../../db/overview/attention.ts'
 import { busiestChannels, countChannels, readChannels } from '../../../db/overview/channels.ts'
-import { isStorable } from '../../core/requests/characters.ts'
 import { changesShown } from '../audit/history.tsx'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
-import { PageError } from '../errors.tsx'
-import { hoursOf, spanNames } from '../numbers/spans.ts'
+import { hoursCharted, hoursOf, spanNames } from '../numbers/spans.ts'
 import { allow } from '../people/allow.ts'
-import { channelsShown, TodayPage, type TodayQuery } from './today-page.tsx'
+import { channelsShown, type TodayQuery } from './by-channel.tsx'
+import { TodayPage } from './today-page.tsx'
 
 const reasonsShown = 20
 
@@ -18,29 +16,23 @@ export function today({ db }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
   app.get('/', allow('support'), async (c) => {
-    const query = queryOf(c.req.query())
+    const account = c.get('account')
+    const query = queryOf(c.req.query(), account?.accountId)
     const now = new Date()
-    const [account, another] =
-      query.account === undefined || !isStorable(query.account) ? [] : await findAccounts(db, query.account)
-    if (query.account !== undefined && !account) throw new PageError(404, 'There is no such account.')
-    if (another) throw new PageError(400, 'Several accounts have this name. Enter the id of one.')
     const set = account ? ({ of: 'account', id: account.accountId } as const) : ({ of: 'all' } as const)
     const hours = hoursOf(query.span, now)
     const [attention, since, byHour, failures, listed, changes] = await Promise.all([
       readAttention(db),
       countedSince(db),
-      countByHour(db, set, hoursOf('week', now)),
+      countByHour(db, set, hoursCharted(now)),
       countFailures(db, set, hours, reasonsShown),
       list(query.skip, hoursOf('day', now), hours, account?.accountId),
       account && pageOfAudit(db, { target: account.accountId, limit: changesShown }),
     ])
-    const shownQuery = { ...query, account: account?.accountId }
     return c.html(
       <TodayPage
-        query={shownQuery}
-        accountName={account?.name}
+        {...{ query, account, now, attention, byHour, failures }}
         countedSince={since}
-        {...{ now, attention, byHour, failures }}
         changes={changes?.items}
         {...listed}
       />,
@@ -56,21 +48,25 @@ export function today({ db }: AdminRuntime): AdminApp {
   ) => {
     const ranked = await busiestChannels(db, day, { account, limit: channelsShown + 1, skip })
     const shown = ranked.slice(0, channelsShown)
-    const [found, counts] = await Promise.all([readChannels(db, shown), countChannels(db, shown, hours)])
+    const [found, counts, trends] = await Promise.all([
+      readChannels(db, shown),
+      countChannels(db, shown, hours),
+      acceptedByHour(db, shown, day),
+    ])
     const byId = new Map(found.map((channel) => [channel.channelId, channel]))
     return {
       channels: shown.flatMap((id) => byId.get(id) ?? []),
       counts,
+      trends,
       isMore: ranked.length > channelsShown,
     }
   }
   return app
 }
 
-function queryOf({ account, span, skip }: Record<string, string>): TodayQuery {
-  const typed = account?.trim()
+function queryOf({ span, skip }: Record<string, string>, account: string | undefined): TodayQuery {
   return {
-    account: typed || undefined,
+    account,
     span: spanNames.find((name) => name === span) ?? 'day',
     skip: /^\d{1,6}$/.test(skip ?? '') ? Number(skip) : 0,
   }
