@@ -30,7 +30,6 @@ import type { OnUncertain } from '../src/core/sends/outcome.ts'
 import type { Metadata } from '../src/core/sends/send-request.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/sends/timeline.ts'
 import type { AutoCause, SuppressionCause } from '../src/core/suppression/suppression.ts'
-import type { ProviderName } from '../src/providers/index.ts'
 import { contactKey } from './audit/contact-key.ts'
 import {
   callbackChecks,
@@ -80,7 +79,7 @@ export const channels = pgTable(
     accountId: uuid('account_id')
       .notNull()
       .references(() => accounts.id),
-    provider: text('provider').$type<ProviderName>().notNull(),
+    provider: text('provider').notNull(),
     name: text('name').notNull(),
     /** Sealed by `sealConfig`. */
     sealedConfig: text('sealed_config').notNull(),
@@ -165,6 +164,15 @@ export const templates = pgTable(
   },
   (table) => [primaryKey({ columns: [table.channelId, table.name] })],
 )
+
+/** Files by which operators describe providers (docs/reference/provider-files.md). */
+export const providerFiles = pgTable('provider_files', {
+  name: text('name').primaryKey(),
+  content: text('content').notNull(),
+  /** SHA-256 of the content, in hex. */
+  hash: text('hash').notNull(),
+  setAt: moment('set_at').notNull().defaultNow(),
+})
 
 export const flows = pgTable(
   'flows',

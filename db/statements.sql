@@ -3275,6 +3275,9 @@ order by e.account_id desc, e.id desc limit $6;
 select id as "personId", name, password_hash as "passwordHash", known_addresses as "knownAddresses"
 from people where name_key = $1;
 
+-- read_provider_hashes: Reads the versions of operators' files of providers.
+select name, hash from provider_files;
+
 -- read_queue_shards: Reads how many shards the queue has.
 select count, previous from queue_shards;
 

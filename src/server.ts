@@ -7,6 +7,7 @@ import { closeOnSignal, runProcess, stopWithinMs } from './platform/process/proc
 import { checkDatabase, checkRedis } from './platform/process/start-check.ts'
 import { startLog } from './platform/process/start-log.ts'
 import { readSettings } from './platform/settings/settings.ts'
+import { keepProviderFiles } from './provider-files.ts'
 import { ShardsInForce } from './queue/shards-in-force.ts'
 import { openRuntime } from './runtime.ts'
 
@@ -19,6 +20,7 @@ await runProcess(async () => {
   await Promise.all([checkDatabase(runtime), checkRedis(runtime)])
   const health = await serveHealth(runtime, readiness)
   await inForce.agreed()
+  const files = await keepProviderFiles(runtime)
   const server = await listen(createApp(runtime, readiness), runtime, {
     host: settings.HOST,
     port: settings.PORT,
@@ -30,6 +32,7 @@ await runProcess(async () => {
     await stopListening(server, { noticeMs: isBalanced ? balancers.noticeWithinMs : 0 })
     health.close()
     inForce.stop()
+    files.stop()
     await runtime.close()
   })
   log.info({ event: 'listening', host: settings.HOST, port: portOf(server) })

@@ -7,6 +7,7 @@ import { closeOnSignal, runProcess, stopWithinMs } from '../src/platform/process
 import { checkDatabase, checkRedis } from '../src/platform/process/start-check.ts'
 import { startLog } from '../src/platform/process/start-log.ts'
 import { readSettings } from '../src/platform/settings/settings.ts'
+import { keepProviderFiles } from '../src/provider-files.ts'
 import { ShardsInForce } from '../src/queue/shards-in-force.ts'
 import { openRuntime } from '../src/runtime.ts'
 import { warnOfPlainChannels } from './plain-channels.ts'
@@ -25,6 +26,7 @@ await runProcess(async () => {
   await Promise.all([checkDatabase(runtime), checkRedis(runtime)])
   const health = await serveHealth(runtime, readiness)
   await inForce.agreed()
+  const files = await keepProviderFiles(runtime)
   void warnOfPlainChannels(runtime)
   const worker = startWorker(runtime, name, flow)
   closeOnSignal(log, stopWithinMs.worker, async () => {
@@ -33,6 +35,7 @@ await runProcess(async () => {
     await worker.stop()
     health.close()
     inForce.stop()
+    files.stop()
     await runtime.close()
   })
   log.info({

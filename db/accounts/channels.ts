@@ -4,7 +4,7 @@ import type { FallbackCause } from '../../src/core/sends/fallback.ts'
 import type { Ordering } from '../../src/core/sends/lane.ts'
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
 import type { AutoCause } from '../../src/core/suppression/suppression.ts'
-import { type ProviderName, providerNames, providers } from '../../src/providers/index.ts'
+import { providerNames, providers } from '../../src/providers/index.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { channels } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -12,7 +12,7 @@ import { prepared, sqlText } from '../statement.ts'
 /** The fields of a channel that an accept needs. */
 export interface Channel {
   channelId: string
-  provider: ProviderName
+  provider: string
   ordering: Ordering
   /** How long its sends may wait; null if they don't expire. */
   expireAfterSeconds: number | null
@@ -87,17 +87,14 @@ export interface ChannelFields {
 
 export async function createChannel(
   db: Database | Transaction,
-  channel: ChannelFields & { id: string; accountId: string; provider: ProviderName },
+  channel: ChannelFields & { id: string; accountId: string; provider: string },
 ): Promise<void> {
   await db.insert(channels).values(channel)
 }
 
 const isPresent = (id: string) => and(eq(channels.id, id), isNull(channels.deletedAt))
 
-export async function findProvider(
-  db: Database | Transaction,
-  id: string,
-): Promise<ProviderName | undefined> {
+export async function findProvider(db: Database | Transaction, id: string): Promise<string | undefined> {
   return (await findChannel(db, id))?.provider
 }
 

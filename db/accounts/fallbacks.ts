@@ -1,13 +1,12 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { ChainedChannel } from '../../src/core/sends/fallback-chain.ts'
-import type { ProviderName } from '../../src/providers/index.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { accounts, channels, templates } from '../schema.ts'
 
 /** A channel, and what it can send. */
 export interface ChannelOfChain extends ChainedChannel {
   name: string
-  provider: ProviderName
+  provider: string
   sealedConfig: string
 }
 

@@ -2,7 +2,6 @@ import type { Contact } from '../../src/core/contacts/contact.ts'
 import type { Message } from '../../src/core/messages/message.ts'
 import { newId } from '../../src/core/requests/new-id.ts'
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
-import type { ProviderName } from '../../src/providers/index.ts'
 import { isFree, isLimited, isReady, isSuppressed } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
@@ -28,7 +27,7 @@ export interface ClaimedSend {
   attemptsBeforeReplay: number
   worker: string
   claimId: string
-  provider: ProviderName
+  provider: string
   sealedConfig: string
   onUncertain: OnUncertain
   /** The trace in which it was accepted. */

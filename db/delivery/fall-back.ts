@@ -2,7 +2,6 @@ import type { Message } from '../../src/core/messages/message.ts'
 import type { EndedSend, FallbackCause, FallbackRule } from '../../src/core/sends/fallback.ts'
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { buildTimeline, type SendRecord } from '../../src/core/sends/timeline.ts'
-import type { ProviderName } from '../../src/providers/index.ts'
 import { ordered, used } from '../admission/accept-parts.ts'
 import { overflowOf } from '../admission/quota.ts'
 import { announceChange, columnsOfChange } from '../callbacks/new-callbacks.ts'
@@ -32,14 +31,14 @@ interface CandidateRow extends SendRecord {
   fallbackWithinSeconds: number | null
   /** Null if the channel that has it now has no fallback. */
   target: CandidateTarget | null
-  presentProvider: ProviderName
+  presentProvider: string
   overflowOf: string | null
 }
 
 interface CandidateTarget {
   channelId: string
   name: string
-  provider: ProviderName
+  provider: string
   sealedConfig: string
   isDeleted: boolean
   expireAfterSeconds: number | null
@@ -90,7 +89,7 @@ export interface FallbackCandidate {
   send: Omit<EndedSend, 'hasPublicUrl'>
   rule: FallbackRule
   /** The channel that has it now: another one than it ended on, if it fell back before this look, whose first answer was lost. */
-  present: { channelId: string; provider: ProviderName; wakeUp: WakeUp }
+  present: { channelId: string; provider: string; wakeUp: WakeUp }
   /** The fallback of that channel. */
   target: CandidateTarget | null
 }

@@ -1,5 +1,4 @@
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
-import type { ProviderName } from '../../src/providers/index.ts'
 import { announceEndsAndReceipts, columnsOfChanges, theirEndpoints } from '../callbacks/new-callbacks.ts'
 import type { Database, Transaction } from '../connection/client.ts'
 import { countChanges, countedColumns } from '../counters/counted-as.ts'
@@ -21,7 +20,7 @@ export interface LostClaim {
   losses: number
   worker: string
   channelId: string
-  provider: ProviderName
+  provider: string
   sealedConfig: string
   onUncertain: OnUncertain
   hasFallback: boolean

@@ -1,4 +1,3 @@
-import type { ProviderName } from '../../src/providers/index.ts'
 import {
   endsInMs,
   isBehind,
@@ -23,7 +22,7 @@ export interface Refusal {
   isSuppressed: boolean
   channelId: string
   /** The channel's provider; null unless it has a fallback. */
-  fallsBackFrom: ProviderName | null
+  fallsBackFrom: string | null
   /** The limited channel if it waits for a permit. */
   waitsForPermitOf: string | null
 }

@@ -1,4 +1,3 @@
-import type { ProviderName } from '../../src/providers/index.ts'
 import type { Database } from '../connection/client.ts'
 import { waitingChannels } from '../delivery/due-sends.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -12,7 +11,7 @@ export interface StoppedChannel {
   channelId: string
   name: string
   accountName: string
-  provider: ProviderName
+  provider: string
   isHeld: boolean
   since: Date
   reason: string | null
@@ -33,7 +32,7 @@ const stoppedStatement = prepared<StoppedChannel>(
 
 /** A provider of which several channels fail. */
 export interface FailingProvider {
-  provider: ProviderName
+  provider: string
   channels: number
   failing: number
   since: Date

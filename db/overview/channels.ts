@@ -2,7 +2,6 @@ import type { ShownConfig } from '../../src/core/channels/shown-config.ts'
 import type { FallbackCause } from '../../src/core/sends/fallback.ts'
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 import type { AutoCause } from '../../src/core/suppression/suppression.ts'
-import type { ProviderName } from '../../src/providers/index.ts'
 import type { Database } from '../connection/client.ts'
 import { type Counts, countsOfChannels, countsOfEach, sumsOf } from '../counters/read.ts'
 import { type Count, mostCounted } from '../sends/list-count.ts'
@@ -14,7 +13,7 @@ export interface ListedChannel {
   accountId: string
   name: string
   accountName: string
-  provider: ProviderName
+  provider: string
   heldAt: Date | null
   heldReason: string | null
   breakerOpenUntil: Date | null

@@ -3,7 +3,6 @@ import type { ReceiptKind } from '../../src/core/receipts/receipt.ts'
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import type { EventFields } from '../../src/core/sends/timeline-events.ts'
 import type { SuppressingSign } from '../../src/core/suppression/suppression.ts'
-import type { ProviderName } from '../../src/providers/index.ts'
 import { isOrWasOf, theOneOf } from '../accounts/posted-channel.ts'
 import { announceReceipts, columnsOfChanges, endpointsToWake } from '../callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
@@ -324,7 +323,7 @@ async function scheduledAmong(
 export interface ReceivingChannel {
   channelId: string
   accountId: string
-  provider: ProviderName
+  provider: string
   sealedConfig: string
   hasFallback: boolean
 }

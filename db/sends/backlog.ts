@@ -1,4 +1,3 @@
-import type { ProviderName } from '../../src/providers/index.ts'
 import { namesOfChannels } from '../accounts/channel-names.ts'
 import { isFirst } from '../callbacks/endpoint-claims.ts'
 import { channelWaitsAs, isDue, isHeadOfAll, isQueued, sendWaitsAs, waitLabels } from '../claim-rule.ts'
@@ -25,7 +24,7 @@ export interface Backlog {
 type OldestWaiting = Record<'free' | 'scheduled', number> & Record<string, number>
 
 interface ChannelStates {
-  provider: ProviderName
+  provider: string
   held: number
   breakersOpen: number
   breakersHalfOpen: number

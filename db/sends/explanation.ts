@@ -1,6 +1,5 @@
 import { maxCountedAhead, type SendFacts } from '../../src/core/explanation/explain.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/sends/timeline.ts'
-import type { ProviderName } from '../../src/providers/index.ts'
 import { meaningOfAnswer } from '../../src/providers/meaning-of-answer.ts'
 import { ownExpiry } from '../admission/new-send.ts'
 import type { Database } from '../connection/client.ts'
@@ -21,7 +20,7 @@ interface FactsRow {
   behind: string | null
   behindUntil: Date | null
   channelId: string
-  provider: ProviderName
+  provider: string
   name: string
   heldAt: Date | null
   heldReason: string | null

@@ -1,4 +1,3 @@
-import type { ProviderName } from '../../src/providers/index.ts'
 import { moveGivenSends } from '../admission/scheduled-sends.ts'
 import { isSuppressed, isSuppressedEverywhere } from '../claim-rule.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
@@ -47,7 +46,7 @@ interface SuppressedSend {
   status: Waiting
   channelId: string
   /** The channel's provider; null unless it has a fallback. */
-  fallsBackFrom: ProviderName | null
+  fallsBackFrom: string | null
 }
 
 /** SQL of the checks $1. The list is hidden from the planner, see `isGiven`. */

@@ -1,5 +1,4 @@
 import type { AutoCause } from '../../src/core/suppression/suppression.ts'
-import type { ProviderName } from '../../src/providers/index.ts'
 import { namesOfChannels } from '../accounts/channel-names.ts'
 import { postedChannel } from '../accounts/posted-channel.ts'
 import type { Database } from '../connection/client.ts'
@@ -8,7 +7,7 @@ import { acceptableShareOf, isRefusal } from './refusal-rule.ts'
 
 /** So many channels of a provider whose contacts refuse too much of what they get. */
 export interface RefusedChannels {
-  provider: ProviderName
+  provider: string
   cause: AutoCause
   channels: number
   /** The names of the first channels. */

@@ -1,5 +1,5 @@
 import { mediaLinkMs } from '../../src/core/messages/media-link.ts'
-import { providerNames, providers } from '../../src/providers/index.ts'
+import { findProvider, knownNames } from '../../src/providers/known.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { refusedKeptHours } from '../audit/refused.ts'
 import type { Database } from '../connection/client.ts'
@@ -59,7 +59,7 @@ const trimMediaStatement = trimPage(
 )
 
 /** Providers that fetch media after accepting the message. Their media is kept while its links are valid. */
-const fetchingProviders = providerNames.filter((name) => providers[name].fetchesMedia)
+const fetchingProviders = () => knownNames().filter((name) => findProvider(name)?.fetchesMedia)
 
 const trimConversationsStatement = trimPage(
   'conversations',
@@ -171,7 +171,7 @@ export function retentionTrims(kept: {
     media: trim(
       trimMediaStatement,
       `${kept.mediaHours} hours`,
-      fetchingProviders,
+      fetchingProviders(),
       `${mediaLinkMs} milliseconds`,
     ),
     conversations: trim(trimConversationsStatement, `${kept.days} days`),

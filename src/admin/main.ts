@@ -3,6 +3,7 @@ import { closeOnSignal, runProcess, stopWithinMs } from '../platform/process/pro
 import { checkDatabase, checkRedis } from '../platform/process/start-check.ts'
 import { startLog } from '../platform/process/start-log.ts'
 import { readAdminSettings } from '../platform/settings/settings.ts'
+import { keepProviderFiles } from '../provider-files.ts'
 import { ShardsInForce } from '../queue/shards-in-force.ts'
 import { openRuntime } from '../runtime.ts'
 import { createAdminApp } from './app.ts'
@@ -17,11 +18,13 @@ await runProcess(async () => {
   await Promise.all([checkDatabase(runtime), checkRedis(runtime)])
   // Its pages are of use with another number of shards, too.
   void inForce.agreed()
+  const files = await keepProviderFiles(runtime)
   const at = { host: settings.ADMIN_HOST, port: settings.ADMIN_PORT }
   const server = await listen(createAdminApp(runtime, readiness), at)
   closeOnSignal(log, stopWithinMs.admin, async () => {
     readiness.drain()
     inForce.stop()
+    files.stop()
     await server.stop()
     await runtime.close()
   })

@@ -138,7 +138,8 @@ function showBacklog(gauges: Metrics, backlog: Backlog): void {
     gauges.oldestWaiting.set({ channels: kind }, seconds)
   }
   gauges.inTrouble.reset()
-  for (const provider of providerNames) {
+  const withChannels = [...channels, ...refusedChannels].map(({ provider }) => provider)
+  for (const provider of new Set([...providerNames, ...withChannels])) {
     const one = channels.find((some) => some.provider === provider)
     gauges.heldChannels.set({ provider }, one?.held ?? 0)
     gauges.breakers.set({ provider, state: 'open' }, one?.breakersOpen ?? 0)

@@ -1,12 +1,14 @@
+import type { Context } from 'hono'
+import type { ReceiptRequest } from '../core/receipts/receipt.ts'
 import type { Runtime } from '../runtime.ts'
 import { createRecordReceipts } from '../sends/record-receipts.ts'
-import { factory } from './context.ts'
+import { type ApiEnv, factory } from './context.ts'
 import { wrongMethod } from './errors.ts'
 import type { ClientTimeouts } from './http/client-timeouts.ts'
 import { createAddressChannels } from './receipts/address-channels.ts'
 import { answerChallenge, answerReceived } from './receipts/answer.ts'
 import { createCheckProof } from './receipts/check-proof.ts'
-import { createFindReceivingChannel, createOpenChannel } from './receipts/find-channel.ts'
+import { createFindReceivingChannel, createOpenChannel, type OpenChannel } from './receipts/find-channel.ts'
 import { readReceipts } from './receipts/read-receipts.ts'
 import { createReadRequest, refuseUnfitBody } from './receipts/read-request.ts'
 
@@ -24,17 +26,21 @@ export function receiveReceipt(runtime: Runtime, timeouts: ClientTimeouts) {
 
   const post = factory.createHandlers(refuseUnfitBody, async (c) => {
     const channel = await findChannel(c)
-    const request = await readRequest(c)
+    return await receive(c, channel, await readRequest(c))
+  })
+
+  async function receive(c: Context<ApiEnv>, channel: OpenChannel, request: ReceiptRequest) {
     await checkProof(c, channel, request)
     const read = await readReceipts(runtime, channel, request)
     const receipts = await addressChannels(c, channel, read.receipts)
     const { provider, channelId } = channel
     await c.get('deadline').spend(recordReceipts({ ...read, provider, channelId, receipts }))
     return answerReceived(c)
-  })
+  }
 
   const check = factory.createHandlers(async (c) => {
     const channel = await findChannel(c)
+    if (channel.rules.byGet) return await receive(c, channel, await readRequest(c))
     if (!channel.rules.answerCheck) throw wrongMethod(['POST'])
     const challenge = channel.rules.answerCheck(new URL(c.req.url).searchParams, channel.config)
     if (challenge === undefined) return await refuse(c, channel)

@@ -3,6 +3,7 @@ import { connectDatabase, type Database } from '../../db/connection/client.ts'
 import type { Actor } from '../core/accounts/actor.ts'
 import { readSettings, type Settings } from '../platform/settings/settings.ts'
 import { isProduction } from '../platform/settings/weak-settings.ts'
+import { loadProviderFiles } from '../provider-files.ts'
 import type { FailureCode } from './exit-codes.ts'
 import { operator } from './operator.ts'
 import { findRunningDev } from './running-dev.ts'
@@ -71,32 +72,45 @@ export function createAnswer({
     command: Command,
     work: (context: CliContext) => Promise<Answer>,
     render: (answer: Answer) => string = renderFields,
+    { needsDatabase = true } = {},
   ): Promise<void> => {
-    const environment = given.DATABASE_URL ? given : { ...given, ...(await runningDev()).environment }
-    const settings = readSettings(['DATABASE_URL'], environment)
-    const db = connectDatabase(settings.DATABASE_URL, {
-      poolSize: 2,
-      queryTimeoutMs,
-      onConnectionLost: () => {},
-    })
+    const { json, as } = command.optsWithGlobals<{ json?: boolean; as?: string }>()
+    const environment =
+      given.DATABASE_URL || !needsDatabase ? given : { ...given, ...(await runningDev()).environment }
+    const db = needsDatabase ? await openDatabase(environment) : undefined
+    const setting: CliContext['setting'] = (name) => readSettings([name], environment)[name]
+    const rest = {
+      setting,
+      isSet: (name: OptionalSetting) => Boolean(environment[name]),
+      isProduction: isProduction(environment),
+      print,
+      printProgress,
+      readSecret,
+      actor: operator(as),
+    }
     try {
-      const { json, as } = command.optsWithGlobals<{ json?: boolean; as?: string }>()
-      const setting: CliContext['setting'] = (name) => readSettings([name], environment)[name]
       const result = await work({
-        db,
-        setting,
-        isSet: (name) => Boolean(environment[name]),
-        isProduction: isProduction(environment),
-        print,
-        printProgress,
-        readSecret,
-        actor: operator(as),
+        ...rest,
+        get db() {
+          if (db) return db
+          throw new Error('A command that needs no database asked for it')
+        },
       })
       print(json ? JSON.stringify(result) : render(result))
     } finally {
-      await db.$client.end()
+      await db?.$client.end()
     }
   }
+}
+
+async function openDatabase(environment: Terminal['environment']): Promise<Database> {
+  const { DATABASE_URL } = readSettings(['DATABASE_URL'], environment)
+  const db = connectDatabase(DATABASE_URL, { poolSize: 2, queryTimeoutMs, onConnectionLost: () => {} })
+  await loadProviderFiles(db).catch(async (error) => {
+    await db.$client.end()
+    throw error
+  })
+  return db
 }
 
 const noSecret = () => Promise.reject(new CliError('usage', 'Give the password on stdin'))

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { v7 as uuidv7 } from 'uuid'
 import {
   type ChannelFields,
@@ -11,8 +11,9 @@ import {
 } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { inChains } from '../../db/accounts/fallbacks.ts'
+import { holdFile } from '../../db/accounts/provider-files.ts'
 import { audited, recordAudit } from '../../db/audit/record.ts'
-import type { Database } from '../../db/connection/client.ts'
+import type { Database, Transaction } from '../../db/connection/client.ts'
 import { readChannels } from '../../db/overview/channels.ts'
 import type { AuditDetail, AuditRow } from '../core/accounts/audit.ts'
 import { weakConfigIssue } from '../core/accounts/weak-secret.ts'
@@ -25,7 +26,8 @@ import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
 import { nothingThere } from '../core/sends/left-out.ts'
 import { heldByOperator } from '../core/sends/own-reasons.ts'
-import { type ProviderName, providerNames, providers } from '../providers/index.ts'
+import { findProvider, isCoded, knownNames, providerOf } from '../providers/known.ts'
+import { shippedNames } from '../providers/shipped.ts'
 import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
 import { existingAccount, operatorsWords } from './arguments.ts'
 import {
@@ -75,11 +77,7 @@ export function channelCommands(program: Command, answer: Answerer): void {
 function createCommand(channel: Command, answer: Answerer): void {
   addFallbackOptions(channel.command('create'))
     .requiredOption('--account <id>', 'the account that owns the channel')
-    .addOption(
-      new Option('--provider <name>', 'the provider that takes its messages')
-        .choices(providerNames)
-        .makeOptionMandatory(),
-    )
+    .requiredOption('--provider <name>', 'the provider that takes its messages; see: outbound provider list')
     .requiredOption('--name <name>', 'a name to recognise it by', name)
     .requiredOption(
       '--config <json>',
@@ -96,10 +94,15 @@ function createCommand(channel: Command, answer: Answerer): void {
       answer(command, async (context) => {
         const { db, actor } = context
         const { provider } = options
+        if (!findProvider(provider))
+          throw new CliError(
+            'usage',
+            `No provider is named ${provider}: use one of ${knownNames().join(', ')}`,
+          )
         const accountId = await existingAccount(db, options.account)
         const id = uuidv7()
         const sealed = seal(provider, options.config, id, context)
-        const onUncertain = options.onUncertain ?? providers[provider].onUncertain
+        const onUncertain = options.onUncertain ?? providerOf(provider).onUncertain
         const { name, ordering = 'contact' } = options
         const fields = { ...fieldsOf(options), name, ...sealed, onUncertain, ordering }
         const channel = { id, accountId, provider, ...fields }
@@ -112,7 +115,10 @@ function createCommand(channel: Command, answer: Answerer): void {
         if (hasFallbackOptions(options)) return await createWithFallback(context, { channel, row }, options)
         await audited(
           db,
-          (transaction) => createChannel(transaction, channel),
+          async (transaction) => {
+            await holdProvider(transaction, provider)
+            await createChannel(transaction, channel)
+          },
           () => row,
         )
         return { channelId: id }
@@ -161,7 +167,7 @@ function updateCommand(channel: Command, answer: Answerer): void {
     )
 }
 
-type NewChannelOptions = ChannelOptions & FallbackOptions & { account: string; provider: ProviderName }
+type NewChannelOptions = ChannelOptions & FallbackOptions & { account: string; provider: string }
 
 /** The id of a channel, and what its fallback can't send, if there is something. */
 const withWarnings = (channelId: string, warnings: readonly string[]) => ({
@@ -177,6 +183,7 @@ function createWithFallback(
   const { id, accountId, provider, name, sealedConfig } = channel
   return inChains(context.db, accountId, async (transaction, channels) => {
     const fields = fallbackFields(id, options, channels)
+    await holdProvider(transaction, provider)
     await createChannel(transaction, { ...channel, ...fields })
     await recordAudit(transaction, row)
     const { fallbackChannelId = null } = fields
@@ -299,18 +306,25 @@ const detailsOf = ({ config, ...options }: Partial<ChannelOptions> & FallbackOpt
   ...(config !== undefined && { config: 'set' }),
 })
 
+/** An operator's file isn't removed while a channel is made that uses it. */
+async function holdProvider(transaction: Transaction, provider: string): Promise<void> {
+  const isHeld =
+    isCoded(provider) || (await holdFile(transaction, provider)) || shippedNames.includes(provider)
+  if (!isHeld) throw new CliError('not_found', `The file of ${provider} was removed; set it again`)
+}
+
 function noChannel(id: string): CliError {
   return new CliError('not_found', `No channel ${id}; see them with: outbound channel list --account ID`)
 }
 
 function seal(
-  provider: ProviderName,
+  provider: string,
   config: unknown,
   channelId: string,
   { setting, isProduction }: Pick<CliContext, 'setting' | 'isProduction'>,
 ): { sealedConfig: string; shownConfig: ShownConfig; expectsReceipts: boolean } {
   const key = setting('CREDENTIALS_KEY')
-  const rules = providers[provider]
+  const rules = providerOf(provider)
   const parsed = rules.config.safeParse(config, { error: describeIssue })
   if (!parsed.success) {
     throw new CliError('usage', `Fix --config for ${provider}: ${describeIssues(parsed.error.issues)}`)
@@ -321,7 +335,7 @@ function seal(
   if (issue) throw new CliError('usage', `Fix --config for ${provider}: ${issue}`)
   return {
     sealedConfig: sealConfig(parsed.data, channelId, key),
-    shownConfig: shownConfig(parsed.data as object),
+    shownConfig: shownConfig(parsed.data as object, rules.shownFields),
     expectsReceipts: expectsReceipts(rules.receipts, parsed.data),
   }
 }

@@ -17,7 +17,7 @@ import { nothingThere, whatWasLeftOut } from '../core/sends/left-out.ts'
 import { addressNotAllowed, createGuardedConnector } from '../platform/http/guarded-connector.ts'
 import { createLogger } from '../platform/log/logger.ts'
 import { credentialsKeys } from '../platform/settings/settings.ts'
-import { providers } from '../providers/index.ts'
+import { providerOf } from '../providers/known.ts'
 import { createEndSends, type EndSends } from '../sends/end-sends.ts'
 import { rowOf } from '../sends/record-receipts.ts'
 import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
@@ -144,7 +144,7 @@ async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker>
   const [channel] = canBeRecordId(id) ? await findReceivingChannels(db, [id]) : []
   if (!channel)
     throw new CliError('not_found', `No channel ${id}; see them with: outbound channel list --account ID`)
-  const rules = providers[channel.provider]
+  const rules = providerOf(channel.provider)
   const fetching: ReceiptRules['fetching'] = rules.receipts?.fetching
   if (!fetching)
     throw new CliError('refused', `${channel.provider} can't be asked for receipts; it sends them by itself`)

@@ -5,7 +5,7 @@ import { audited } from '../../db/audit/record.ts'
 import type { Database } from '../../db/connection/client.ts'
 import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
-import { type ProviderName, providers } from '../providers/index.ts'
+import { providerOf } from '../providers/known.ts'
 import { type Answerer, CliError } from './answer.ts'
 import { templateName } from './arguments.ts'
 import { givenJson } from './given-json.ts'
@@ -31,8 +31,8 @@ export function templateCommands(program: Command, answer: Answerer): void {
     .action((options: SetOptions, command: Command) =>
       answer(command, async ({ db, actor }) => {
         const { channel: channelId, name } = options
-        const provider = await providerOf(db, channelId)
-        const parsed = providers[provider].template.definition.safeParse(options.definition, {
+        const provider = await providerNameOf(db, channelId)
+        const parsed = providerOf(provider).template.definition.safeParse(options.definition, {
           error: describeIssue,
         })
         if (!parsed.success) {
@@ -56,14 +56,14 @@ export function templateCommands(program: Command, answer: Answerer): void {
     .requiredOption('--channel <id>', 'the channel of the templates')
     .action((options: { channel: string }, command: Command) =>
       answer(command, async ({ db }) => {
-        await providerOf(db, options.channel)
+        await providerNameOf(db, options.channel)
         return { templates: await listTemplates(db, options.channel) }
       }),
     )
 }
 
 /** @throws CliError if there is no such channel. */
-async function providerOf(db: Database, channelId: string): Promise<ProviderName> {
+async function providerNameOf(db: Database, channelId: string): Promise<string> {
   const provider = canBeRecordId(channelId) ? await findProvider(db, channelId) : undefined
   if (provider) return provider
   throw new CliError(

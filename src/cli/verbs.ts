@@ -24,6 +24,10 @@ export const verbs: Record<string, Verb> = {
     description: "channels: an account's connections to providers",
     load: async () => (await import('./channel.ts')).channelCommands,
   },
+  provider: {
+    description: 'providers that files describe: check one, try it, set it',
+    load: async () => (await import('./provider.ts')).providerCommands,
+  },
   flow: {
     description: 'flows, which sends can be assigned to',
     load: async () => (await import('./flow.ts')).flowCommands,

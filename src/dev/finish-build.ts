@@ -12,6 +12,7 @@ import { bundle } from './bundle.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const copied = [
   'db/migrations',
+  'src/providers/vendors',
   'src/admin/page/admin.css',
   'src/admin/page/console.js',
   ...['pages.css', 'inter.woff2', 'mark.svg'].map((name) => `src/platform/http/${name}`),

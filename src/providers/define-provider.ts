@@ -13,6 +13,8 @@ export interface Provider<Config = object> extends ProviderRules<Config> {
   wayOf?(config: Config): string
   /** By HTTP; or by the worker's own sender of this name (workers/providers/index.ts). */
   call: HttpCall<Config> | 'smtp' | 'sandbox'
+  /** It takes media as content only: the worker fetches what is given by a link. */
+  takesContent?: true
   /** The decisions of its answers' codes. Without it, the status decides. */
   codes?: CodeTable
   /** The meanings of other codes, such as those of receipts. */

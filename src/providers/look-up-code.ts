@@ -5,20 +5,20 @@ import { replayWhen } from '../core/explanation/fault.ts'
 import { capitalised, sentence } from '../core/explanation/phrases.ts'
 import type { Failure } from '../core/sends/outcome.ts'
 import { type SuppressingSign, scopeOf } from '../core/suppression/suppression.ts'
-import { type ProviderName, providerNames, providers } from './index.ts'
+import { knownNames, providerOf } from './known.ts'
 
 /** The meaning of a provider's code, and what to do about it: sentences. */
 export interface CodeMeaning {
   code: string
-  provider: ProviderName
+  provider: string
   meaning: string
   advice: string
 }
 
 /** The meaning of a code at each provider that has it. */
 export function meaningsOf(code: string): CodeMeaning[] {
-  return providerNames.flatMap((provider) => {
-    const rules = providers[provider]
+  return knownNames().flatMap((provider) => {
+    const rules = providerOf(provider)
     const meaning: unknown = rules.meaningOf({ providerCode: code })
     // A table has what every object has, such as `constructor`.
     if (typeof meaning !== 'string') return []

@@ -4,7 +4,7 @@ import type { ProviderRules } from '../core/channels/provider.ts'
 import { openConfig } from '../core/channels/sealed-config.ts'
 import { type Logger, logFault } from '../platform/log/logger.ts'
 import { credentialsKeys, type Settings } from '../platform/settings/settings.ts'
-import { providers } from '../providers/index.ts'
+import { providerOf } from '../providers/known.ts'
 
 const cachedChannels = 10_000
 
@@ -23,7 +23,7 @@ export function channelRules({
     channelId,
     sealedConfig,
   }: Pick<Channel, 'provider' | 'channelId' | 'sealedConfig'>): ProviderRules => {
-    const rules = providers[provider]
+    const rules = providerOf(provider)
     if (sealedConfig === null || !rules.limitsOf) return rules
     const cached = known.get(sealedConfig)
     if (cached) return cached

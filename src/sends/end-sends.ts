@@ -16,7 +16,6 @@ import { type ReceiptRow, type RecordedReceipt, recordReceipts } from '../../db/
 import { runSuppressionChecks } from '../../db/suppression/checks.ts'
 import { failSuppressed } from '../../db/suppression/fail-suppressed.ts'
 import { suppressionKey as keyFrom } from '../core/suppression/suppression.ts'
-import type { ProviderName } from '../providers/index.ts'
 import type { Needs } from '../runtime.ts'
 import { createFallback, type Ended, type FallbackSettings, type WithFallback } from './fall-back.ts'
 
@@ -24,7 +23,7 @@ import { createFallback, type Ended, type FallbackSettings, type WithFallback } 
 type MayFallBack<Given> = Given & { mayFallBack?: Ended | undefined }
 
 /** A channel, and its provider if it has a fallback. */
-type FallsBackFrom = { channelId: string; fallsBackFrom?: ProviderName | null | undefined }
+type FallsBackFrom = { channelId: string; fallsBackFrom?: string | null | undefined }
 
 const endedOn = (requestId: string, { channelId, fallsBackFrom: provider }: FallsBackFrom) =>
   provider ? { requestId, channelId, provider } : undefined

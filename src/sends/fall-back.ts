@@ -17,7 +17,6 @@ import {
 import type { WakeUp } from '../core/sends/send-job.ts'
 import { suppressionKey as keyFrom } from '../core/suppression/suppression.ts'
 import { logFault } from '../platform/log/logger.ts'
-import type { ProviderName } from '../providers/index.ts'
 import type { Needs } from '../runtime.ts'
 import { channelRules } from './channel-rules.ts'
 
@@ -31,13 +30,13 @@ export type FallbackSettings =
 export interface Ended {
   requestId: string
   channelId: string
-  provider: ProviderName
+  provider: string
   /** Whether its end was committed before: only a doubt that has cleared since may move it. */
   wasSeen?: boolean
 }
 
 /** The result of a send that has ended on a channel with a fallback. */
-export type FallbackResult = { requestId: string; from: ProviderName; to: ProviderName; reason: string } & (
+export type FallbackResult = { requestId: string; from: string; to: string; reason: string } & (
   | { result: UnusedResult }
   | { result: 'fell_back'; fromChannelId: string; toChannelId: string; wakeUp: WakeUp }
 )

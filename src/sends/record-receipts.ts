@@ -8,7 +8,7 @@ import { causeOfSign, suppressingSignOf } from '../core/suppression/suppression.
 import { logEvent } from '../platform/log/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
-import { type ProviderName, providers } from '../providers/index.ts'
+import { findProvider } from '../providers/known.ts'
 import { createWakeEndpoints } from '../queue/wake-endpoints.ts'
 import { createTolerantWake } from '../queue/wake-sends.ts'
 import type { Needs } from '../runtime.ts'
@@ -23,7 +23,7 @@ const maxReceiptsOfShared = 100
 
 /** The receipts of one request, which are recorded together or not at all. */
 export interface ReceivedReceipts {
-  provider: ProviderName
+  provider: string
   /** The channel that was addressed. */
   channelId: string
   receipts: readonly { receipt: Receipt; channelIds: readonly string[]; hasFallback: boolean }[]
@@ -95,10 +95,10 @@ export function createRecordReceipts(runtime: Recording) {
 /** A receipt as the statement takes it. */
 export function rowOf(
   { receipt, channelIds, hasFallback }: ReceivedReceipts['receipts'][number],
-  provider: ProviderName,
+  provider: string,
 ): FallingReceipt {
   const { requestId, kind, sender: _, suppresses: given, ...fields } = tidyReceipt(receipt)
-  const { suppressingCodes } = providers[provider]
+  const suppressingCodes = findProvider(provider)?.suppressingCodes
   const { providerCode } = fields
   const ofFailure = () => suppressingSignOf({ providerCode, suppresses: given }, suppressingCodes)
   const suppresses = kind === 'complained' ? 'complaint' : kind === 'undelivered' ? ofFailure() : null
@@ -137,7 +137,7 @@ function note(runtime: Recording, request: Request, recorded: readonly Recorded[
 /** Logs and counts the event that a receipt made. */
 export function noteEffect(
   { log, metrics }: Needs<'log' | 'metrics'>,
-  provider: ProviderName,
+  provider: string,
   requestId: string,
   { event, fields }: ReceiptEffect,
 ): void {
@@ -147,7 +147,7 @@ export function noteEffect(
 
 function observeLag(
   { receiptLag }: Metrics,
-  provider: ProviderName,
+  provider: string,
   providerAt: string | null | undefined,
   nowMs: number,
 ): void {

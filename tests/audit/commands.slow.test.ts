@@ -169,6 +169,16 @@ const commands: Record<string, typeof reads | (() => Promise<{ args: string[]; t
     target: account.channelId,
   }),
   'template list': reads,
+  'provider list': reads,
+  'provider show': reads,
+  'provider schema': reads,
+  'provider check': reads,
+  'provider try': reads,
+  'provider set': async () => ({ args: ['--file', 'src/providers/vendors/telnyx.yaml'], target: 'telnyx' }),
+  'provider remove': async () => {
+    await run('provider', 'set', '--file', 'src/providers/vendors/telnyx.yaml')
+    return { args: ['telnyx'], target: 'telnyx' }
+  },
   'flow create': async () => ({ args: [...ofAccount, account.accountId, '--name', 'F'], target: null }),
   'flow list': reads,
   'conversation list': reads,

@@ -214,7 +214,7 @@ async function olderDatabase(
     drop table queue_shards;
     alter table channels drop column expects_receipts, drop column receipt_at, drop column awaits_receipt_since;
     alter table sends drop column delivery, drop column delivery_at, drop column receipt_keys, drop column pending_receipts;
-    drop table scheduled_sends;
+    drop table scheduled_sends, provider_files;
     alter table idempotency_keys drop column batch;
     alter table sends drop column reference, drop column send_at,
       drop column expires_in_seconds, drop column metadata;

@@ -23,7 +23,10 @@ async function formerDatabase() {
     delete from drizzle.__drizzle_migrations where created_at >= ${joinedAt};
     drop function fold_lane cascade;
     drop index sends_of_capitals, scheduled_sends_of_capitals, conversations_of_capitals, suppressions_of_key;
-    alter table suppressions drop column contact_key;`)
+    alter table suppressions drop column contact_key;
+    alter table scheduled_sends drop column expires_in_seconds, drop column metadata;
+    alter table sends drop column expires_in_seconds, drop column metadata;
+    drop table provider_files;`)
   return { client, migrate: () => migrateDatabase(databaseUrl) }
 }
 

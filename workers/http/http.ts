@@ -153,7 +153,7 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, watch
       {
         origin: url.origin,
         path: url.pathname + url.search,
-        method: 'POST',
+        method: request.method ?? 'POST',
         headers: { 'user-agent': userAgent, ...lengthOf(request.body), ...request.headers },
         // undici accepts any iterable, although its types don't say so.
         body: bodyInPieces(request.body, moved) as string | Buffer,

@@ -3,7 +3,7 @@ import { receiptsLink } from '../../src/core/receipts/receipts-link.ts'
 import { activeTraceparent } from '../../src/platform/log/tracing.ts'
 import type { Settings } from '../../src/platform/settings/settings.ts'
 import type { Provider } from '../../src/providers/define-provider.ts'
-import { type ProviderName, providerNames, providers } from '../../src/providers/index.ts'
+import { findProvider } from '../../src/providers/known.ts'
 import type { CallContext } from '../../src/providers/shared/http/http-call.ts'
 import type { Runtime } from '../../src/runtime.ts'
 import { createRecordReceipts } from '../../src/sends/record-receipts.ts'
@@ -16,8 +16,8 @@ import type { Sender } from './sender.ts'
 import { createSmtpSender } from './smtp.ts'
 import { openSmtpConnections } from './smtp-connections.ts'
 
-/** The senders by the names of their providers. */
-export type Senders = Record<ProviderName, Sender>
+/** The sender of the provider of this name; undefined if no provider has it. */
+export type Senders = (provider: string) => Sender | undefined
 
 export interface OpenProviders {
   senders: Senders
@@ -49,11 +49,19 @@ export function openProviders(
     smtp: createSmtpSender(media, {}, openSmtpConnections(), allowedPrivateNetworks),
   }
   const context = callContext(settings, nowMs)
-  const senderOf = ({ call, codes }: Provider): Sender =>
-    typeof call === 'string' ? own[call] : createHttpSender(http, { call, codes }, context)
-  const senders = Object.fromEntries(
-    providerNames.map((name) => [name, senderOf(providers[name])]),
-  ) as Senders
+  const senderOf = ({ call, codes, takesContent }: Provider): Sender => {
+    if (typeof call === 'string') return own[call]
+    const sender = createHttpSender(http, { call, codes }, context)
+    return takesContent ? { ...sender, media } : sender
+  }
+  const made = new WeakMap<Provider, Sender>()
+  const senders: Senders = (name) => {
+    const provider = findProvider(name)
+    if (!provider) return undefined
+    const sender = made.get(provider) ?? senderOf(provider)
+    made.set(provider, sender)
+    return sender
+  }
   const ownConnections = () => Object.values(own).map((sender) => sender.close?.())
   return {
     senders,

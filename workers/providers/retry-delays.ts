@@ -1,5 +1,5 @@
 import { credentialsKeys } from '../../src/platform/settings/settings.ts'
-import { providers } from '../../src/providers/index.ts'
+import { findProvider } from '../../src/providers/known.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { createOpenConfig, type SealedChannel } from './open-config.ts'
 
@@ -9,9 +9,8 @@ export type RetrySettings = 'RETRY_DELAYS_SECONDS' | 'CREDENTIALS_KEY' | 'CREDEN
 export function retryDelays({ settings }: Needs<never, RetrySettings>) {
   const configOf = createOpenConfig(credentialsKeys(settings))
   const own = (channel: SealedChannel): readonly number[] | undefined => {
-    const { retryDelaysOf } = providers[channel.provider]
     try {
-      return retryDelaysOf?.(configOf(channel))
+      return findProvider(channel.provider)?.retryDelaysOf?.(configOf(channel))
     } catch {
       // Without the key, the worker makes no call either, and logs that.
       return undefined

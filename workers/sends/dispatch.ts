@@ -112,7 +112,9 @@ export function createDispatch(
   }
 
   async function callProvider(send: EnteredSend, delivery: Delivery<unknown>): Promise<AttemptOutcome> {
-    const call = (signal: AbortSignal, moved: Moved) => senders[send.provider].send(delivery, signal, moved)
+    const sender = senders(send.provider)
+    if (!sender) throw new Error(`No provider is named ${send.provider}`)
+    const call = (signal: AbortSignal, moved: Moved) => sender.send(delivery, signal, moved)
     try {
       return await traceCall(send, () => withinTimeLimit<AttemptOutcome>(timeoutMs, call, noAnswer))
     } catch (error) {

@@ -7,7 +7,7 @@ import { logEvent } from '../../src/platform/log/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
-import { providers } from '../../src/providers/index.ts'
+import { findProvider } from '../../src/providers/known.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { channelMoments } from '../../src/sends/channel-moments.ts'
 import { createEndSends, type EndSends } from '../../src/sends/end-sends.ts'
@@ -105,8 +105,7 @@ export function createRecordOutcome(
 
 /** Whether the provider sends a receipt for each message, on channels that take receipts. */
 function reportsEach({ provider }: EnteredSend): boolean {
-  const { receipts } = providers[provider]
-  return receipts?.areForEach === true
+  return findProvider(provider)?.receipts?.areForEach === true
 }
 
 /** Records outcomes whose claims were given up because this worker counted as dead. */

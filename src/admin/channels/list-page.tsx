@@ -3,7 +3,7 @@ import type { ChannelFilter, LastFailure, ListedChannel } from '../../../db/over
 import type { Count } from '../../../db/sends/list-count.ts'
 import { channelStatuses } from '../../core/channels/channel-status.ts'
 import { plainWarning } from '../../core/channels/plain-channel.ts'
-import { providerNames } from '../../providers/index.ts'
+import { knownNames } from '../../providers/known.ts'
 import { FigureLink } from '../numbers/figure-link.tsx'
 import { alarming } from '../numbers/figures.tsx'
 import { figuresOf, firstHourOf, noCounts, totalOf } from '../numbers/spans.ts'
@@ -37,7 +37,7 @@ export function ChannelListPage({ filter, channels, total, counts, lastFailures,
       />
       <FilterForm action="/channels" isOpen={isFiltered}>
         <TextField name="name" label="Name" value={filter.name} hint="A part of it, or the whole id" />
-        <Choice name="provider" label="Provider" value={filter.provider} options={providerNames} />
+        <Choice name="provider" label="Provider" value={filter.provider} options={knownNames()} />
         <Choice name="state" label="State" value={filter.state} options={channelStatuses} />
       </FilterForm>
       <section aria-label="Channels">

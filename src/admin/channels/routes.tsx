@@ -18,7 +18,7 @@ import { isStorable } from '../../core/requests/characters.ts'
 import { placeIn } from '../../core/requests/list-place.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { heldByOperator } from '../../core/sends/own-reasons.ts'
-import { providerNames } from '../../providers/index.ts'
+import { knownNames } from '../../providers/known.ts'
 import { changesShown } from '../audit/history.tsx'
 import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
@@ -126,7 +126,7 @@ function filterOf({ provider, state, name }: Record<string, string>): ChannelFil
     return trimmed && isStorable(trimmed) ? trimmed : undefined
   }
   return {
-    provider: providerNames.find((known) => known === provider),
+    provider: knownNames().find((known) => known === provider),
     state: channelStatuses.find((known) => known === state),
     name: text(name),
   }

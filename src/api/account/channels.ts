@@ -10,7 +10,7 @@ import { accountLists } from '../../core/accounts/account-lists.ts'
 import { channelStatus } from '../../core/channels/channel-status.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { shownFallback } from '../../core/sends/fallback.ts'
-import { providers } from '../../providers/index.ts'
+import { providerOf } from '../../providers/known.ts'
 import type { Needs } from '../../runtime.ts'
 import { channelRules } from '../../sends/channel-rules.ts'
 import type { ApiEnv } from '../context.ts'
@@ -53,7 +53,7 @@ export function serveChannels(runtime: ChannelNeeds, { serve, withConnection, li
       const { channelId, provider } = await find(c)
       await limiter.rateLimit(c.var)
       const { items, next } = await withConnection(c.var, () => pageOfTemplates(db, channelId, query))
-      const { template } = providers[provider]
+      const { template } = providerOf(provider)
       return {
         requestId: c.var.requestId,
         templates: items.map(({ name, definition, setAt }) => ({

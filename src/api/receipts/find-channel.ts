@@ -6,7 +6,7 @@ import type { ReceiptRules } from '../../core/receipts/receipt.ts'
 import { canHaveBeenMade } from '../../core/requests/record-id.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import { credentialsKeys } from '../../platform/settings/settings.ts'
-import { providers } from '../../providers/index.ts'
+import { findProvider } from '../../providers/known.ts'
 import type { Needs } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
 import { cacheTtlMs } from '../keys/cache-ttl.ts'
@@ -32,8 +32,8 @@ export type ChannelOpener = (channelId: string) => Promise<OpenChannel | undefin
 export function createOpenChannel({ db, settings }: Opening): ChannelOpener {
   const keys = credentialsKeys(settings)
   const open = (channel: ReceivingChannel): OpenChannel | undefined => {
-    const { config: schema, receipts: rules } = providers[channel.provider]
-    if (!rules) return undefined
+    const { config: schema, receipts: rules } = findProvider(channel.provider) ?? {}
+    if (!schema || !rules) return undefined
     const config = schema.parse(openConfig(channel.sealedConfig, channel.channelId, keys))
     return { ...channel, config, rules }
   }

@@ -4,7 +4,6 @@ import { channelStatuses, failingReason } from '../../core/channels/channel-stat
 import { contactTypes } from '../../core/contacts/contact.ts'
 import { messageTypes } from '../../core/messages/message.ts'
 import { fallbackCauses } from '../../core/sends/fallback.ts'
-import { providerNames, providers } from '../../providers/index.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { exampleIds } from './examples.ts'
 import type { Route } from './route.ts'
@@ -23,7 +22,7 @@ const fallback = z
 const channelFields = {
   channelId: uuid('The id of the channel.'),
   name: text('Its name, as its operator gave it.'),
-  provider: z.enum(providerNames).describe('The provider that takes its messages.'),
+  provider: text('The provider that takes its messages.'),
   contactTypes: z.array(z.enum(contactTypes)).describe('The types of contacts that it takes.'),
   messageTypes: z.array(z.enum(messageTypes)).describe('The types of messages that it takes.'),
   status: z
@@ -68,13 +67,11 @@ const flow = named(
 
 const { requestId, channelId, flowId } = exampleIds
 
-const [exampleProvider] = providerNames
-
 const exampleChannel = {
   channelId,
   name: 'Order updates',
-  provider: exampleProvider,
-  contactTypes: exampleProvider && providers[exampleProvider].contactTypes,
+  provider: 'telnyx',
+  contactTypes: ['phone'],
   messageTypes: ['text', 'template', 'media'],
   status: 'failing',
   statusSince: '2026-11-21T11:40:02.113Z',

@@ -3,7 +3,7 @@ import { findTemplate } from '../../../db/accounts/templates.ts'
 import type { Message } from '../../core/messages/message.ts'
 import { templateIssues } from '../../core/messages/template.ts'
 import { joinIssues } from '../../core/requests/issues.ts'
-import { providers } from '../../providers/index.ts'
+import { providerOf } from '../../providers/known.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
@@ -21,7 +21,7 @@ export function createApplyTemplate({ db }: Needs<'db'>) {
     if (message.type !== 'template') return message
     const { name, variables } = message.template
     const definition = await deadline.spend(findTemplate(db, channel.channelId, name))
-    const { template: rules } = providers[channel.provider]
+    const { template: rules } = providerOf(channel.provider)
     const nameIssue = definition ? undefined : rules.unregisteredIssue?.(name)
     if (nameIssue) throw new ApiError('invalid_template', `message.template.name: ${nameIssue}`)
     const issues = templateIssues(rules, { variables }, definition)

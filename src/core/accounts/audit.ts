@@ -9,6 +9,7 @@ export type AuditTarget =
   | 'key'
   | 'page'
   | 'person'
+  | 'provider'
   | 'send'
   | 'suppression'
 
@@ -23,6 +24,8 @@ export const auditActions = {
   'channel.hold': { target: 'channel', what: 'held a channel' },
   'channel.resume': { target: 'channel', what: 'resumed a channel' },
   'channel.delete': { target: 'channel', what: 'deleted a channel' },
+  'provider.set': { target: 'provider', what: 'set the file of a provider' },
+  'provider.remove': { target: 'provider', what: 'removed the file of a provider' },
   'template.set': { target: 'channel', what: 'set a template of a channel' },
   'flow.create': { target: 'flow', what: 'created a flow' },
   'contact.erase': { target: 'account', what: 'erased a contact of an account' },

@@ -68,6 +68,8 @@ export interface ProviderRules<Config = object> {
   suppressingCodes?: SuppressingCodes
   /** How its receipts come by HTTP. Without it, a channel takes none. */
   receipts?: ReceiptRules<Config>
+  /** Fields of its config that hold no secret, beside those that no provider has as a secret (shown-config.ts). */
+  shownFields?: readonly string[]
   /** Strict: an unknown field is an error. The output is sealed and stored. */
   config: z.ZodType<Config>
 }

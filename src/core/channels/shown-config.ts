@@ -26,17 +26,21 @@ export const hidden = 'set, not shown'
 
 export type ShownConfig = Record<string, string | number | boolean>
 
-/** The part of a channel's config that operators may see. Fields that aren't listed above are only named. */
-export function shownConfig(config: object): ShownConfig {
+/**
+ * The part of a channel's config that operators may see. Other fields are only named.
+ *
+ * @param more fields of its provider that hold no secret.
+ */
+export function shownConfig(config: object, more: readonly string[] = []): ShownConfig {
   return Object.fromEntries(
     Object.entries(config)
       .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, shown(name, value)]),
+      .map(([name, value]) => [name, shown(name, value, more)]),
   )
 }
 
-function shown(name: string, value: unknown): string | number | boolean {
+function shown(name: string, value: unknown, more: readonly string[]): string | number | boolean {
   if (addresses.has(name) && typeof value === 'string' && URL.canParse(value)) return new URL(value).origin
   const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-  return shownFields.has(name) && isPlain ? value : hidden
+  return (shownFields.has(name) || more.includes(name)) && isPlain ? value : hidden
 }

@@ -70,6 +70,8 @@ export interface ReceiptRules<Config = unknown> {
   areForEach: boolean
   /** Whether the provider is given the address for receipts with each message, which needs `PUBLIC_BASE_URL`. */
   needPublicUrl: boolean
+  /** Whether its requests with receipts are GETs. */
+  byGet?: true
   /** Whether the request was made by someone who knows the channel's secret. Takes the same time for each wrong proof. */
   isProven(request: ReceiptRequest, config: Config): boolean
   /** @returns the receipts; or what is wrong with the request as a whole, for a 400. */

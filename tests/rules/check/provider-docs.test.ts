@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { formSchema } from '../../../src/cli/provider.ts'
 import type { Provider } from '../../../src/providers/define-provider.ts'
 import { providerNames, providers } from '../../../src/providers/index.ts'
+import { fileOf, knownNames, providerOf } from '../../../src/providers/known.ts'
+import { shippedNames } from '../../../src/providers/shipped.ts'
 import {
   codesTable,
   comparison,
@@ -11,6 +14,7 @@ import {
   statusesTable,
   suppressingTable,
 } from './provider-tables.ts'
+import { vendorPage } from './vendor-page.ts'
 
 /** The tables that a provider's page has, by the comment before each: `<!-- codes -->`. */
 const tables = {
@@ -56,10 +60,24 @@ test.each(providerNames)(
   },
 )
 
+test.each(shippedNames)(
+  'docs/reference/providers/%s.md is what its file says; `npm run provider-docs` writes it',
+  async (name) => {
+    const file = fileOf(name)
+    if (!file) throw new Error(name)
+    await expect(vendorPage(file)).toMatchFileSnapshot(`../../../docs/reference/providers/${name}.md`)
+  },
+)
+
+test('docs/reference/provider-file.schema.json is the schema of the form; `npm run provider-docs` writes it', async () => {
+  const schema = `${JSON.stringify(formSchema(), undefined, 2)}\n`
+  await expect(schema).toMatchFileSnapshot('../../../docs/reference/provider-file.schema.json')
+})
+
 test('docs/reference/providers.md compares the providers as their code says; `npm run provider-docs` writes it', async () => {
   const page = readFileSync('docs/reference/providers.md', 'utf8')
   expect(page).toContain('<!-- comparison -->')
-  await expect(filled(page, () => comparison(providers))).toMatchFileSnapshot(
-    '../../../docs/reference/providers.md',
-  )
+  await expect(
+    filled(page, () => comparison(Object.fromEntries(knownNames().map((name) => [name, providerOf(name)])))),
+  ).toMatchFileSnapshot('../../../docs/reference/providers.md')
 })

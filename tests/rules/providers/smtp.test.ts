@@ -111,7 +111,7 @@ async function asDispatched(delivery: Delivery<unknown>, withinMs = 100_000): Pr
 const fetchedFor = (delivery: Delivery<unknown>, withinMs: number) =>
   createFetchLinkedMedia(
     { settings: { PROVIDER_TIMEOUT_SECONDS: withinMs / 1000, WORKER_CONCURRENCY: 10 } },
-    { smtp: createSmtpSender(media) },
+    () => createSmtpSender(media),
   )(
     { requestId: delivery.requestId, accountId: 'an account', provider: 'smtp' },
     delivery,

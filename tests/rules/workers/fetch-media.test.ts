@@ -36,7 +36,7 @@ afterAll(async () => {
 function startFetching(timeoutSeconds: number) {
   const settings = { PROVIDER_TIMEOUT_SECONDS: timeoutSeconds, WORKER_CONCURRENCY: 10 }
   const provider = { media: fetcher, send: () => Promise.reject(new Error('called')) }
-  const fetchFor = createFetchLinkedMedia({ settings }, { smtp: provider }, new PutOffs(() => 0))
+  const fetchFor = createFetchLinkedMedia({ settings }, () => provider, new PutOffs(() => 0))
   return (accountId: string, mediaUrl: string, requestId = uuidv7(), tooLateAt = Infinity) => {
     const message = { type: 'media', media: { mediaType: 'document', mediaUrl } } as const
     const memory = budget.reservationFor(accountId)

@@ -12,7 +12,7 @@ import type { Needs } from '../../../src/runtime.ts'
 import { type FetchedMedia, noMemory, notInTime } from '../../http/media-answer.ts'
 import type { MediaFetcher, MediaLink } from '../../http/media-fetcher.ts'
 import { withinTimeLimit } from '../../http/time-limit.ts'
-import type { Sender } from '../../providers/sender.ts'
+import type { Senders } from '../../providers/index.ts'
 import type { EnteredSend } from '../send-states.ts'
 import { tryReserve } from './media-memory.ts'
 import { PutOffs } from './put-off.ts'
@@ -52,7 +52,7 @@ type Fetch = (
  */
 export function createFetchLinkedMedia(
   { settings }: Needs<never, 'PROVIDER_TIMEOUT_SECONDS' | 'WORKER_CONCURRENCY'>,
-  senders: Readonly<Record<string, Sender>>,
+  senders: Senders,
   putOffs = new PutOffs(),
 ): Fetch {
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
@@ -90,7 +90,7 @@ export function createFetchLinkedMedia(
   }
 
   return async (send, delivery, memory) => {
-    const { media: fetcher } = senders[send.provider] ?? {}
+    const { media: fetcher } = senders(send.provider) ?? {}
     const { message } = delivery
     if (!fetcher || message.type !== 'media' || delivery.mediaContent) return delivery
     const { requestId, tooLateAt = Number.POSITIVE_INFINITY } = send

@@ -5,7 +5,7 @@ import { logFault } from '../../../src/platform/log/logger.ts'
 import type { Reservation } from '../../../src/platform/memory/memory-budget.ts'
 import { credentialsKeys } from '../../../src/platform/settings/settings.ts'
 import type { Delivery } from '../../../src/providers/delivery.ts'
-import { providers } from '../../../src/providers/index.ts'
+import { findProvider } from '../../../src/providers/known.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import { noMemory } from '../../http/media-answer.ts'
 import { createOpenConfig } from '../../providers/open-config.ts'
@@ -17,6 +17,12 @@ const noConfig =
   "the worker could not open the channel's config; set its CREDENTIALS_KEY to the key that sealed it (dispatch_fault in its log says more)"
 const noPublicUrl = 'the provider fetches media from this service: set PUBLIC_BASE_URL for the worker too'
 const noReceiptUrl = 'the provider reports to this service: set PUBLIC_BASE_URL for the worker too'
+/** Its file may have come to another worker already. */
+const noProvider: AttemptOutcome = {
+  outcome: 'not_called',
+  reason: "this worker has no provider of the channel's name: set its file with outbound provider set",
+  delayMs: otherWorkerDelayMs,
+}
 const noContent = 'the worker could not read the media; see dispatch_fault in its log'
 
 /**
@@ -37,7 +43,9 @@ export function createPrepareDelivery(
 
   return async (send: EnteredSend, memory: Reservation): Promise<Delivery<unknown> | AttemptOutcome> => {
     const { requestId, accountId, message, provider } = send
-    const { fetchesMedia, receipts } = providers[provider]
+    const rules = findProvider(provider)
+    if (!rules) return noProvider
+    const { fetchesMedia, receipts } = rules
     // The reason to record if the step under way throws.
     let reason = noConfig
     try {

@@ -3,7 +3,7 @@ import { type SuppressedBySend, suppressContacts } from '../../../db/suppression
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 import { causeOfSign, suppressingSignOf } from '../../../src/core/suppression/suppression.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
-import { providers } from '../../../src/providers/index.ts'
+import { findProvider } from '../../../src/providers/known.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import type { EnteredSend } from '../send-states.ts'
 
@@ -15,11 +15,11 @@ export function createSuppress({ db, log, metrics }: Needs<'db' | 'log' | 'metri
   const suppress = retryUntilAvailable(log, (given: SuppressedBySend) => suppressContacts(db, [given]))
   return async ({ requestId, channelId, provider }: EnteredSend, outcome: AttemptOutcome): Promise<void> => {
     if (outcome.outcome !== 'rejected') return
-    const rules = providers[provider]
-    const sign = suppressingSignOf(outcome, rules.suppressingCodes)
+    const rules = findProvider(provider)
+    const sign = suppressingSignOf(outcome, rules?.suppressingCodes)
     if (sign === null) return
     metrics.contactsRefused.inc({ provider, cause: causeOfSign(sign) })
-    const reason = rules.meaningOf(outcome) ?? null
+    const reason = rules?.meaningOf(outcome) ?? null
     await suppress({ id: uuidv7(), requestId, channelIds: [channelId], sign, reason })
   }
 }

@@ -1,9 +1,11 @@
+import type { CodeDecision } from '../../../core/channels/provider.ts'
 import type { Failure } from '../../../core/sends/outcome.ts'
 import type { Delivery } from '../../delivery.ts'
 import type { HttpBody } from './http-body.ts'
 
-/** A POST. */
 export interface HttpRequest {
+  /** Default: POST. */
+  method?: 'POST' | 'PUT' | 'GET'
   /** Valid, http or https, without user info. */
   url: string
   headers: Record<string, string>
@@ -40,12 +42,14 @@ export interface AnswerParts {
   messageId?: string | undefined
   /** The provider's remark on a message that it accepted, but holds back. Stored as `providerCode`. */
   heldBackAs?: string | undefined
+  /** Whether a 2xx is a refusal all the same. */
+  isRefused?: true | undefined
   /** Code of a refusal. */
   code?: string | undefined
   /** Code that decides the outcome of a refusal, if it isn't `code`. */
   decidingCode?: string | undefined
   /** Outcome of a refusal whose code isn't known, if the answer itself decides. Default: the status decides. */
-  failure?: Failure | undefined
+  failure?: CodeDecision | undefined
   /** The provider's words for the code. In a reason they stand in place of ours. */
   title?: string | undefined
   /** The provider's further words. They may repeat content or contact, so they are only in reasons that are about the channel. */

@@ -32,3 +32,19 @@ export function multipartForm(
 function quotable(name: string): string {
   return name.replace(/["\r\n]/g, encodeURIComponent)
 }
+
+/** A form without files; a name may repeat. */
+export function multipartFields(fields: readonly (readonly [string, string])[]): {
+  contentType: string
+  body: Buffer
+} {
+  const boundary = randomUUID()
+  const parts = fields.map(
+    ([name, value]) =>
+      `--${boundary}\r\ncontent-disposition: form-data; name="${quotable(name)}"\r\n\r\n${value}\r\n`,
+  )
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    body: Buffer.from(`${parts.join('')}--${boundary}--\r\n`),
+  }
+}

@@ -15,14 +15,18 @@ export interface AnswerRules<Config> {
 
 export type Refusal = Exclude<Outcome, { outcome: 'sent' }>
 
-/** The outcome of a provider's answer. A 2xx is accepted, whatever its body; otherwise the code decides, or else the status. */
+/**
+ * The outcome of a provider's answer. A 2xx is accepted, unless the provider's rules read a refusal in it; otherwise the code decides,
+ * or else the status.
+ */
 export function outcomeOfAnswer<Config>(
   answer: HttpAnswer,
   rules: AnswerRules<Config>,
   config: Config,
 ): Outcome {
   if (!isSuccess(answer.status)) return refusalOf(answer, rules, config)
-  const { messageId, heldBackAs } = rules.call.read(answer)
+  const { messageId, heldBackAs, isRefused } = rules.call.read(answer)
+  if (isRefused) return refusalOf(answer, rules, config)
   return {
     outcome: 'sent',
     providerMessageId: messageId,
@@ -31,7 +35,7 @@ export function outcomeOfAnswer<Config>(
   }
 }
 
-/** The outcome of an answer that isn't a 2xx. */
+/** The outcome of an answer that is a refusal. */
 export function refusalOf<Config>(
   answer: HttpAnswer,
   { call, codes }: AnswerRules<Config>,

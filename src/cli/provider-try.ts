@@ -1,0 +1,187 @@
+import type { Command } from 'commander'
+import { Agent, request as call } from 'undici'
+import { v7 as uuidv7 } from 'uuid'
+import { addressIssue } from '../core/channels/config-address.ts'
+import type { Contact } from '../core/contacts/contact.ts'
+import type { Message } from '../core/messages/message.ts'
+import { receiptsLink } from '../core/receipts/receipts-link.ts'
+import { describeIssue, describeIssues } from '../core/requests/issues.ts'
+import type { Network } from '../core/requests/public-address.ts'
+import { sendIssue } from '../core/sends/send-issue.ts'
+import { createGuardedConnector } from '../platform/http/guarded-connector.ts'
+import type { Delivery } from '../providers/delivery.ts'
+import { type CompiledFile, compileFile } from '../providers/files/compile.ts'
+import { fileOf } from '../providers/known.ts'
+import type { CallContext, HttpCall, HttpRequest } from '../providers/shared/http/http-call.ts'
+import { outcomeOfAnswer } from '../providers/shared/http/outcome-of-answer.ts'
+import { type Answerer, CliError } from './answer.ts'
+import { contact } from './arguments.ts'
+import { givenJson } from './given-json.ts'
+import { readText } from './provider-file.ts'
+
+interface TryOptions {
+  file?: string
+  config: unknown
+  to: Pick<Contact, 'type' | 'value'>
+  text?: string
+  message?: unknown
+  send?: true
+}
+
+const callMs = 15_000
+const maxAnswerBytes = 1024 * 1024
+
+/** Prints the request that a message becomes, without secrets; and makes it, if asked to. */
+export function addTry(provider: Command, answer: Answerer): void {
+  provider
+    .command('try')
+    .description(
+      'print the request that a message becomes, with its secrets masked; it makes no call without --send',
+    )
+    .argument('[name]', 'the name of a provider that a file describes')
+    .option('--file <path>', 'a file, instead of a name; needs no database')
+    .requiredOption(
+      '--config <json>',
+      "the provider's config, as @FILE, - for stdin, or JSON",
+      givenJson('--config'),
+    )
+    .requiredOption('--to <contact>', 'the contact', contact)
+    .option('--text <text>', 'the text to send')
+    .option('--message <json>', 'or a message as the API takes it', givenJson('--message'))
+    .option('--send', 'make the call: the contact gets the message')
+    .action((name: string | undefined, options: TryOptions, command: Command) => {
+      const { file } = options
+      if ((name === undefined) === (file === undefined))
+        throw new CliError(
+          'usage',
+          'Give the name of a provider, or --file; see: outbound provider try --help',
+        )
+      const fileToTry = () => (file === undefined ? namedFile(name ?? '') : givenFile(file))
+      return answer(
+        command,
+        async ({ setting }) => await tryFile(fileToTry(), options, setting('ALLOWED_PRIVATE_NETWORKS')),
+        undefined,
+        { needsDatabase: file === undefined },
+      )
+    })
+}
+
+function namedFile(name: string): CompiledFile {
+  const file = fileOf(name)
+  if (file) return file
+  throw new CliError('not_found', `No file describes a provider named ${name}; see: outbound provider list`)
+}
+
+function givenFile(path: string): CompiledFile {
+  const file = compileFile(readText(path))
+  if (!('issues' in file)) return file
+  throw new CliError('usage', `Fix the file: ${file.issues.join('; ')}`)
+}
+
+const exampleUrl = 'https://messages.example.com'
+const context: CallContext = {
+  nowMs: Date.now,
+  mediaLink: (requestId) => `${exampleUrl}/media/${requestId}`,
+  receiptsLink: (channelId, requestId) => receiptsLink(exampleUrl, channelId, requestId),
+  traceparent: () => undefined,
+}
+
+async function tryFile(file: CompiledFile, options: TryOptions, networks: readonly Network[]) {
+  const { provider, form } = file
+  const parsed = provider.config.safeParse(options.config, { error: describeIssue })
+  if (!parsed.success)
+    throw new CliError('usage', `Fix --config for ${form.name}: ${describeIssues(parsed.error.issues)}`)
+  const issue = addressIssue(parsed.data, networks)
+  if (issue) throw new CliError('usage', `Fix --config for ${form.name}: ${issue}`)
+  const message = messageOf(options)
+  const wrong = sendIssue(provider, { contact: options.to, message, hasPublicUrl: true })
+  if (wrong) throw new CliError('usage', `${form.name} can't send this: ${wrong}`)
+  const delivery: Delivery<Record<string, string>> = {
+    requestId: uuidv7(),
+    channelId: uuidv7(),
+    contact: options.to,
+    message,
+    mediaContent: undefined,
+    flowId: null,
+    reference: null,
+    conversationId: uuidv7(),
+    attempt: 1,
+    expiresInMs: null,
+    config: parsed.data,
+  }
+  const http = provider.call as HttpCall<Record<string, string>>
+  const masked = http.request({ ...delivery, config: withoutSecrets(file, parsed.data) }, context)
+  const shown = { requestId: delivery.requestId, request: shownRequest(masked) }
+  if (!options.send) return shown
+  return { ...shown, ...(await send(http.request(delivery, context), file, parsed.data, networks)) }
+}
+
+function messageOf({ text, message }: TryOptions): Message {
+  if ((text === undefined) === (message === undefined))
+    throw new CliError('usage', 'Give --text or --message')
+  if (text !== undefined) return { type: 'text', text: { value: text } }
+  const { type } = Object(message)
+  if (type === 'text' || type === 'media') return message as Message
+  throw new CliError(
+    'usage',
+    '--message has to be a text or a media, as {"type":"text","text":{"value":"Hello"}}',
+  )
+}
+
+/** Each secret is replaced by its name: what is printed never had it. */
+function withoutSecrets({ form }: CompiledFile, config: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => [name, form.config[name]?.secret ? `<${name}>` : value]),
+  )
+}
+
+const shownRequest = ({ method = 'POST', url, headers, body }: HttpRequest) => ({
+  method,
+  url,
+  headers,
+  body: headers['content-type'] === 'application/json' ? JSON.parse(String(body)) : String(body),
+})
+
+async function send(
+  { method = 'POST', url, headers, body }: HttpRequest,
+  { provider }: CompiledFile,
+  config: Record<string, string>,
+  allowedPrivateNetworks: readonly Network[],
+) {
+  const dispatcher = new Agent({
+    connect: createGuardedConnector({ allowedPrivateNetworks }),
+    maxResponseSize: maxAnswerBytes,
+  })
+  try {
+    const given = method === 'GET' ? {} : { body: body as string }
+    const answer = await call(url, {
+      method,
+      headers,
+      dispatcher,
+      signal: AbortSignal.timeout(callMs),
+      ...given,
+    })
+    const text = await answer.body.text()
+    const outcome = outcomeOfAnswer(
+      {
+        kind: 'answer',
+        status: answer.statusCode,
+        headers: answer.headers,
+        body: text,
+        isWhole: true,
+        at: Date.now(),
+      },
+      { call: provider.call as HttpCall<Record<string, string>>, codes: provider.codes },
+      config,
+    )
+    return { outcome }
+  } catch (error) {
+    const { code = 'error' } = error as { code?: string }
+    throw new CliError(
+      'failed',
+      `The call failed (${code}): the message may have been sent if the connection was made`,
+    )
+  } finally {
+    await dispatcher.destroy()
+  }
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import type { MediaLimits } from '../../core/channels/provider.ts'
+import { type MediaType, messageTypes } from '../../core/messages/message.ts'
+import { textTemplate } from '../../core/messages/text-template.ts'
+import type { Failure } from '../../core/sends/outcome.ts'
+import { defineProvider, type Provider } from '../define-provider.ts'
+import type { Delivery } from '../delivery.ts'
+import type { CodeTable } from '../shared/code-table.ts'
+import type { CallContext } from '../shared/http/http-call.ts'
+import { mailTemplate } from '../shared/mail/mail-template.ts'
+import { configSchema } from './config.ts'
+import { readDocument } from './document.ts'
+import type { ProviderForm } from './form.ts'
+import { codeTable, decisionsOf, readByForm } from './reading/answer.ts'
+import { compileReceipts } from './reading/receipts.ts'
+import { compileRequest, type FileRequest } from './request/build.ts'
+import type { FileConfig } from './request/holes.ts'
+
+/** A file that became a provider. */
+export interface CompiledFile {
+  form: ProviderForm
+  /** Tells versions of a file apart: SHA-256 of its text, in hex. */
+  hash: string
+  provider: Provider<FileConfig>
+}
+
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** Compiles a file; or says what is wrong with it, each on one line. */
+export function compileFile(text: string): CompiledFile | { issues: string[] } {
+  const read = readDocument(text)
+  if ('issues' in read) return read
+  const issues: string[] = []
+  const provider = compileForm(
+    read.form,
+    (path, message) => void issues.push(`${read.lineAt(path)}: ${path}: ${message}`),
+  )
+  return issues.length > 0 ? { issues } : { form: read.form, hash: hashOf(text), provider }
+}
+
+function compileForm(
+  form: ProviderForm,
+  issue: (path: string, message: string) => void,
+): Provider<FileConfig> {
+  const { contacts, messages, label, what, repeat, suppressing, receipts } = form
+  const codes = codeTable(form, issue)
+  const request = compileRequest(form, issue)
+  const usesReceiptsUrl = request.sources.has('receiptsUrl')
+  if (usesReceiptsUrl && !receipts) issue('/request', 'receiptsUrl needs receipts')
+  const rules = receipts && compileReceipts(form, receipts, { codes, usesReceiptsUrl }, issue)
+  checkSuppressing(form, codes, issue)
+  const media = mediaRules(form, request, issue)
+  const isMail = contacts.includes('email')
+  const secrets = Object.entries(form.config).flatMap(([name, { secret }]) => (secret ? [name] : []))
+  return defineProvider({
+    what,
+    contactTypes: contacts,
+    messageTypes: messageTypes.filter((type) => messages[type]),
+    maxTextCharacters: messages.text.characters,
+    ...media,
+    onUncertain: repeat ? 'resend' : 'hold',
+    template: isMail ? mailTemplate : { ...textTemplate, unregisteredIssue },
+    config: configSchema(form),
+    shownFields: Object.keys(form.config).filter((name) => !secrets.includes(name)),
+    call: {
+      label,
+      request: (delivery, context) => request.build(delivery, context, receiptsUrl(delivery, context)),
+      read: readByForm(form, codes),
+      statuses: statusTable(form, issue),
+      secretsOf: (config) => secrets.map((name) => config[name]),
+    },
+    ...(Object.keys(codes).length > 0 && { codes }),
+    ...(receipts?.codes && { otherCodes: receipts.codes }),
+    ...(suppressing && { suppressingCodes: suppressing }),
+    ...(rules && { receipts: rules }),
+  })
+
+  /** Where the vendor is to send the receipts of a message; undefined if the channel takes none. */
+  function receiptsUrl(
+    { config, channelId, requestId }: Delivery<FileConfig>,
+    context: CallContext,
+  ): string | undefined {
+    if (!usesReceiptsUrl || !receipts || !rules?.areOn(config)) return undefined
+    const link = context.receiptsLink(channelId, requestId)
+    return 'token' in receipts.proof
+      ? `${link}&token=${encodeURIComponent(config[receipts.proof.token] ?? '')}`
+      : link
+  }
+}
+
+/** A text that only the vendor knows can't be sent by a name. */
+const unregisteredIssue = () => 'is not registered with this channel; register it with outbound template set'
+
+type Issue = (path: string, message: string) => void
+
+function mediaRules({ messages: { media } }: ProviderForm, { sources }: FileRequest, issue: Issue) {
+  if (!media) return {}
+  const isByLink = sources.has('media.url')
+  if (!isByLink && !sources.has('media.base64'))
+    issue('/messages/media', 'the request has no hole for media: add media.url or media.base64')
+  const limits = Object.entries(media).map(([type, { types, maxMiB, caption }]): [string, MediaLimits] => [
+    type,
+    {
+      hasCaption: caption,
+      ...(types && { mimetypes: types }),
+      ...(maxMiB !== undefined && { maxBytes: maxMiB * 1024 * 1024 }),
+    },
+  ])
+  return {
+    media: Object.fromEntries(limits) as Record<MediaType, MediaLimits>,
+    ...(isByLink ? ({ fetchesMedia: true } as const) : ({ takesContent: true } as const)),
+  }
+}
+
+/** The statuses that decide otherwise than at most vendors. */
+function statusTable({ answer }: ProviderForm, issue: Issue): Record<number, Failure> {
+  return Object.fromEntries(
+    decisionsOf(answer.statuses ?? {}).map(([status, { meaning: _, ...failure }]) => {
+      const path = `/answer/statuses/${failure.outcome}/${failure.fault}/${status}`
+      if (!/^[3-5]\d\d$/.test(status)) issue(path, 'has to be a status from 300 to 599')
+      if (failure.outcome === 'uncertain') issue(path, 'a status is never uncertain: an answer came')
+      return [status, failure as Failure]
+    }),
+  )
+}
+
+function checkSuppressing(
+  { suppressing = {}, receipts }: ProviderForm,
+  codes: CodeTable,
+  issue: Issue,
+): void {
+  for (const code of Object.keys(suppressing)) {
+    if (!Object.hasOwn(codes, code) && !Object.hasOwn(receipts?.codes ?? {}, code))
+      issue(`/suppressing/${code}`, 'no code of this name: add it to the codes of answers or receipts')
+  }
+  for (const code of Object.keys(receipts?.codes ?? {})) {
+    if (Object.hasOwn(codes, code))
+      issue(`/receipts/codes/${code}`, 'this code stands twice: it is among those of answers')
+  }
+}

@@ -1,0 +1,195 @@
+import { createHmac } from 'node:crypto'
+import type { Delivery } from '../../delivery.ts'
+import type { CallContext, HttpRequest } from '../../shared/http/http-call.ts'
+import { multipartFields } from '../../shared/http/multipart.ts'
+import type { ProviderForm } from '../form.ts'
+import { configPartOf, type Facts, type FileConfig, isFromClient, sources } from './holes.ts'
+import { compileTree, fill, type Node, omitted, sourcesIn, type Tree, type TreeRules } from './tree.ts'
+
+/** A compiled request, with every source that its trees read. */
+export interface FileRequest {
+  build(delivery: Delivery<FileConfig>, context: CallContext, receiptsUrl: string | undefined): HttpRequest
+  sources: ReadonlySet<string>
+}
+
+type Issue = (path: string, message: string) => void
+
+/** The rules for sources: only known ones, no secret outside of headers, and nothing of a client within them. */
+function treeRules({ config, contacts }: ProviderForm, place: 'headers' | 'body', issue: Issue): TreeRules {
+  const fields = new Set([...Object.keys(config), ...(contacts.includes('email') ? ['subject'] : [])])
+  return {
+    issue,
+    sourceIssue(source) {
+      const ofConfig = configPartOf(source)
+      if (!ofConfig)
+        return Object.hasOwn(sources, source)
+          ? place === 'headers' && isFromClient(source)
+            ? `${source} can't stand in a header: only config, requestId, channelId, receiptsUrl and times can`
+            : undefined
+          : `no message has ${source || 'this'}: use one of ${Object.keys(sources).join(', ')} or config.FIELD`
+      const { field, part } = ofConfig
+      const declared = config[field]
+      if (!fields.has(field)) return `the config has no field ${field}`
+      if (part !== undefined && (declared?.as !== 'mailbox' || !['name', 'address'].includes(part)))
+        return `config.${field} has no part ${part}: only a mailbox has name and address`
+      if (declared?.secret && place === 'body')
+        return `${field} is a secret: it can stand only in auth, headers and signatures`
+      if (
+        place === 'headers' &&
+        (declared?.as === 'line' || declared?.as === 'mailbox') &&
+        part !== 'address'
+      )
+        return `${field} may have letters that no header can have: use another form of field`
+      return undefined
+    },
+  }
+}
+
+/** Compiles the request of a file. Faults are reported. */
+export function compileRequest(form: ProviderForm, issue: Issue): FileRequest {
+  const { request } = form
+  const inBody = treeRules(form, 'body', issue)
+  const compiled = (tree: unknown, path: string, rules = inBody) =>
+    tree === undefined ? undefined : compileTree(tree as Tree, `/request/${path}`, rules)
+  const headers = compiled(request.headers, 'headers', treeRules(form, 'headers', issue))
+  const query = compiled(request.query, 'query')
+  const json = compiled(request.json, 'json')
+  const fields = compiled(request.form ?? request.multipart, request.form ? 'form' : 'multipart')
+  checkPath(form, issue)
+  const authorize = authOf(form, issue)
+  const sign = signerOf(form, issue)
+  const trees = [headers, query, json, fields].filter((node) => node !== undefined)
+
+  return {
+    sources: new Set(trees.flatMap(sourcesIn)),
+    build(delivery, context, receiptsUrl) {
+      const facts: Facts = { delivery, context, receiptsUrl }
+      const { config } = delivery
+      const auth = authorize(config)
+      const path = request.path.replace(/\{config\.(\w+)\}/g, (_, name: string) =>
+        encodeURIComponent(config[name] ?? ''),
+      )
+      const search = new URLSearchParams([
+        ...(query ? pairsIn(fill(query, facts)) : []),
+        ...auth.query,
+      ]).toString()
+      const target = search === '' ? path : `${path}?${search}`
+      const { contentType, body } = bodyOf(
+        { json, fields, isMultipart: request.multipart !== undefined },
+        facts,
+      )
+      const own = headers ? (fill(headers, facts) as Record<string, unknown>) : {}
+      const given = {
+        ...(contentType && { 'content-type': contentType }),
+        accept: 'application/json',
+        ...Object.fromEntries(
+          Object.entries(own).map(([name, value]) => [name.toLowerCase(), String(value)]),
+        ),
+        ...auth.headers,
+      }
+      const url = `${config.baseUrl}${target}`
+      const { pathname } = new URL(url)
+      return {
+        method: request.method,
+        url,
+        headers: { ...given, ...sign({ config, method: request.method, path: pathname, body, context }) },
+        body,
+      }
+    },
+  }
+}
+
+function checkPath({ request, config }: ProviderForm, issue: Issue): void {
+  for (const [, name = ''] of request.path.matchAll(/\{config\.(\w+)\}/g)) {
+    if (!config[name]) issue('/request/path', `the config has no field ${name}`)
+    else if (config[name].secret) issue('/request/path', `${name} is a secret: it can't stand in an address`)
+    else if (config[name].optional) issue('/request/path', `${name} is optional: the address needs it`)
+  }
+}
+
+/** The names and values of a form or query; a list is a repeated name. */
+export function pairsIn(filled: unknown): [string, string][] {
+  return Object.entries(Object(filled)).flatMap(([name, value]) =>
+    [value]
+      .flat()
+      .map((one): [string, string] => [name, typeof one === 'object' ? JSON.stringify(one) : String(one)]),
+  )
+}
+
+function bodyOf(
+  { json, fields, isMultipart }: { json: Node | undefined; fields: Node | undefined; isMultipart: boolean },
+  facts: Facts,
+): { contentType?: string; body: string | Buffer } {
+  if (json) {
+    const filled = fill(json, facts)
+    return { contentType: 'application/json', body: JSON.stringify(filled === omitted ? null : filled) }
+  }
+  if (!fields) return { body: '' }
+  const pairs = pairsIn(fill(fields, facts))
+  if (isMultipart) return multipartFields(pairs)
+  return { contentType: 'application/x-www-form-urlencoded', body: new URLSearchParams(pairs).toString() }
+}
+
+/** A field that auth or a signature names. It has to be there; the form of its value fits into a header. */
+export function checkSecretField({ config }: ProviderForm, name: string, path: string, issue: Issue): void {
+  const field = config[name]
+  if (!field) issue(path, `the config has no field ${name}`)
+  else if (field.as === 'line' || field.as === 'mailbox')
+    issue(path, `${name} has to be a token, not a ${field.as}`)
+}
+
+function authOf(form: ProviderForm, issue: Issue) {
+  const { auth } = form.request
+  const check = (name: string, place: string) => checkSecretField(form, name, `/request/auth/${place}`, issue)
+  type Auth = (config: FileConfig) => { headers: Record<string, string>; query: [string, string][] }
+  const byHeader = (name: string, valueIn: (config: FileConfig) => string): Auth => {
+    return (config) => ({ headers: { [name.toLowerCase()]: valueIn(config) }, query: [] })
+  }
+  if ('none' in auth) return (() => ({ headers: {}, query: [] })) satisfies Auth
+  if ('bearer' in auth) {
+    check(auth.bearer, 'bearer')
+    return byHeader('authorization', (config) => `Bearer ${config[auth.bearer] ?? ''}`)
+  }
+  if ('basic' in auth) {
+    const { user, password } = auth.basic
+    check(user, 'basic/user')
+    if (password !== undefined) check(password, 'basic/password')
+    return byHeader('authorization', (config) => {
+      const login = `${config[user] ?? ''}:${password === undefined ? '' : (config[password] ?? '')}`
+      return `Basic ${Buffer.from(login).toString('base64')}`
+    })
+  }
+  if ('header' in auth) {
+    const { name, prefix = '', value } = auth.header
+    check(value, 'header/value')
+    return byHeader(name, (config) => prefix + (config[value] ?? ''))
+  }
+  const { name, value } = auth.query
+  check(value, 'query/value')
+  return ((config) => ({ headers: {}, query: [[name, config[value] ?? '']] })) satisfies Auth
+}
+
+interface Signing {
+  config: FileConfig
+  method: string
+  path: string
+  body: string | Buffer
+  context: CallContext
+}
+
+function signerOf(form: ProviderForm, issue: Issue): (signing: Signing) => Record<string, string> {
+  const { signature } = form.request
+  if (!signature) return () => ({})
+  checkSecretField(form, signature.key, '/request/signature/key', issue)
+  const { header, prefix = '', key, hash, encoding, timestampHeader, over } = signature
+  return ({ config, method, path, body, context }) => {
+    const timestamp = String(Math.floor(context.nowMs() / 1000))
+    const hmac = createHmac(hash, config[key] ?? '')
+    for (const part of over)
+      hmac.update(typeof part === 'object' ? part.text : { method, path, timestamp, body }[part])
+    return {
+      ...(timestampHeader && { [timestampHeader.toLowerCase()]: timestamp }),
+      [header.toLowerCase()]: prefix + hmac.digest(encoding),
+    }
+  }
+}

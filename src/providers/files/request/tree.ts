@@ -1,0 +1,173 @@
+import { type Facts, type Format, formats, isFromClient, sources, valueFor } from './holes.ts'
+
+/**
+ * A tree of JSON with typed holes. A hole is filled with a value, never with text that is read again: so nothing in a message can end
+ * a text, add a field or add a line.
+ *
+ * - `{$: SOURCE, as?: FORMAT, optional?: true}`: a value. Without one, an optional hole is left out with its key.
+ * - `{$case: SOURCE, of: {VALUE: TREE, …}}`: the tree for the value.
+ * - `{$with: SOURCE, then: TREE}`: the tree, if there is a value; else it is left out.
+ * - `{$text: [TEXT or hole, …]}`: one text.
+ * - `{$json: TREE}`: the tree as a text of JSON.
+ */
+export type Tree = null | boolean | number | string | readonly Tree[] | { readonly [key: string]: Tree }
+
+export type Node =
+  | { kind: 'literal'; value: unknown }
+  | { kind: 'hole'; source: string; format: Format | undefined; isOptional: boolean; path: string }
+  | { kind: 'case'; source: string; of: ReadonlyMap<string, Node>; path: string }
+  | { kind: 'with'; source: string; node: Node }
+  | { kind: 'text'; parts: readonly Node[] }
+  | { kind: 'json'; node: Node }
+  | { kind: 'list'; items: readonly Node[] }
+  | { kind: 'object'; entries: readonly (readonly [string, Node])[] }
+
+/** A hole that a message can't fill. The checks of a file find it before a channel uses the file. */
+export class UnfilledHole extends Error {}
+
+export const omitted = Symbol('omitted')
+
+/** The rules of one tree: its place in the file, and which sources it may have. */
+export interface TreeRules {
+  /** Why a source can't stand in this tree; undefined if it can. */
+  sourceIssue(source: string): string | undefined
+  issue(path: string, message: string): void
+}
+
+/** Reads the holes of a tree. Faults are reported, and count as empty texts. */
+export function compileTree(tree: Tree, path: string, rules: TreeRules): Node {
+  if (Array.isArray(tree)) {
+    return { kind: 'list', items: tree.map((item, index) => compileTree(item, `${path}/${index}`, rules)) }
+  }
+  if (typeof tree !== 'object' || tree === null) return { kind: 'literal', value: tree }
+  const fields = tree as { readonly [key: string]: Tree }
+  const special = Object.keys(fields).find((key) => key.startsWith('$'))
+  if (special !== undefined) return compileHole(special, fields, path, rules)
+  const entries = Object.entries(fields).map(
+    ([key, node]) => [key, compileTree(node, `${path}/${key}`, rules)] as const,
+  )
+  return { kind: 'object', entries }
+}
+
+const empty: Node = { kind: 'literal', value: '' }
+
+/** The further keys of each kind of hole. */
+const keysOf: Record<string, readonly string[]> = {
+  $: ['as', 'optional'],
+  $case: ['of'],
+  $with: ['then'],
+  $text: [],
+  $json: [],
+}
+
+function compileHole(
+  kind: string,
+  fields: { readonly [key: string]: Tree },
+  path: string,
+  rules: TreeRules,
+): Node {
+  const fault = (message: string): Node => {
+    rules.issue(path, message)
+    return empty
+  }
+  const known = keysOf[kind]
+  if (!known) return fault(`${kind} is no hole: use one of ${Object.keys(keysOf).join(', ')}`)
+  const unknown = Object.keys(fields).find((key) => key !== kind && !known.includes(key))
+  if (unknown !== undefined) return fault(`leave ${unknown} out beside ${kind}`)
+  const { [kind]: given = null } = fields
+  if (kind === '$text') {
+    if (!Array.isArray(given)) return fault('$text has to be a list of texts and holes')
+    return {
+      kind: 'text',
+      parts: given.map((part, index) => compileTree(part, `${path}/$text/${index}`, rules)),
+    }
+  }
+  if (kind === '$json') return { kind: 'json', node: compileTree(given, `${path}/$json`, rules) }
+  const source = String(given)
+  const sourceIssue = rules.sourceIssue(source)
+  if (sourceIssue) return fault(sourceIssue)
+  if (kind === '$with')
+    return { kind: 'with', source, node: compileTree(fields.then ?? null, `${path}/then`, rules) }
+  if (kind === '$case') {
+    const cases = Object.entries(Object(fields.of)) as [string, Tree][]
+    if (cases.length === 0) return fault('give the trees of $case under of, by their values')
+    return {
+      kind: 'case',
+      source,
+      of: new Map(cases.map(([value, node]) => [value, compileTree(node, `${path}/of/${value}`, rules)])),
+      path,
+    }
+  }
+  const { as, optional = false } = fields
+  if (as !== undefined && !Object.hasOwn(formats, String(as)))
+    return fault(`as: has to be one of ${Object.keys(formats).join(', ')}`)
+  if (typeof optional !== 'boolean') return fault('optional: has to be true or false')
+  return { kind: 'hole', source, format: as as Format | undefined, isOptional: optional, path }
+}
+
+/** Fills a tree. @returns `omitted` if it is left out. */
+export function fill(node: Node, facts: Facts): unknown {
+  switch (node.kind) {
+    case 'literal':
+      return node.value
+    case 'hole': {
+      const value = valueFor(node.source, facts)
+      if (value !== undefined) return node.format ? formats[node.format](value) : value
+      if (node.isOptional) return omitted
+      throw new UnfilledHole(
+        `${node.path}: this message has no ${node.source}: make the hole optional, or use $case`,
+      )
+    }
+    case 'case': {
+      const value = String(valueFor(node.source, facts) ?? '')
+      const chosen = node.of.get(value)
+      if (chosen) return fill(chosen, facts)
+      throw new UnfilledHole(`${node.path}: has no tree for ${node.source} ${value || '(none)'}`)
+    }
+    case 'with':
+      return valueFor(node.source, facts) === undefined ? omitted : fill(node.node, facts)
+    case 'text':
+      return node.parts
+        .map((part) => fill(part, facts))
+        .filter((part) => part !== omitted)
+        .join('')
+    case 'json':
+      return JSON.stringify(fill(node.node, facts))
+    case 'list':
+      return node.items.map((item) => fill(item, facts)).filter((item) => item !== omitted)
+    case 'object':
+      return Object.fromEntries(
+        node.entries
+          .map(([key, item]) => [key, fill(item, facts)] as const)
+          .filter(([, value]) => value !== omitted),
+      )
+    default:
+      return node satisfies never
+  }
+}
+
+/** Every source that a tree reads. */
+export function sourcesIn(node: Node): string[] {
+  switch (node.kind) {
+    case 'literal':
+      return []
+    case 'hole':
+      return [node.source]
+    case 'case':
+      return [node.source, ...[...node.of.values()].flatMap(sourcesIn)]
+    case 'with':
+      return [node.source, ...sourcesIn(node.node)]
+    case 'text':
+      return node.parts.flatMap(sourcesIn)
+    case 'json':
+      return sourcesIn(node.node)
+    case 'list':
+      return node.items.flatMap(sourcesIn)
+    case 'object':
+      return node.entries.flatMap(([, item]) => sourcesIn(item))
+    default:
+      return node satisfies never
+  }
+}
+
+export { isFromClient, sources }

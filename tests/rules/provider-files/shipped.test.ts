@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Message } from '../../../src/core/messages/message.ts'
+import { parseNetwork } from '../../../src/core/requests/public-address.ts'
+import { checkFile } from '../../../src/providers/files/check/check-file.ts'
+import { checkContext } from '../../../src/providers/files/check/context.ts'
+import { shapeOf } from '../../../src/providers/files/check/requests.ts'
+import type { CompiledFile } from '../../../src/providers/files/compile.ts'
+import { answerOf, openFileEmulator } from '../../../src/providers/files/dev/emulator.ts'
+import { fileOf } from '../../../src/providers/known.ts'
+import type { EmulatedAnswer } from '../../../src/providers/shared/dev/http-emulator.ts'
+import type { HttpCall } from '../../../src/providers/shared/http/http-call.ts'
+import { shippedNames, shippedText } from '../../../src/providers/shipped.ts'
+import { createHttpClient } from '../../../workers/http/http.ts'
+import { createMediaFetcher } from '../../../workers/http/media-fetcher.ts'
+import { buildDelivery } from '../../support/deliveries.ts'
+import { httpSender } from '../../support/http-sender.ts'
+import { describeProvider, type FakeServer } from '../providers/contract.ts'
+
+const loopback = [parseNetwork('127.0.0.0/8')]
+
+function shipped(name: string): CompiledFile {
+  const file = fileOf(name)
+  if (!file) throw new Error(`${name} is no file`)
+  return file
+}
+
+test.each(shippedNames)(
+  'the file of %s keeps the contract, as outbound provider check says it',
+  async (name) => {
+    expect(await checkFile(shippedText(name))).toMatchObject({ file: { form: { name } } })
+  },
+)
+
+test.each(shippedNames)('the file of %s knows at least ten codes, if the vendor has codes', (name) => {
+  const { form, provider } = shipped(name)
+  const known = Object.keys(provider.codes ?? {}).length + Object.keys(provider.otherCodes ?? {}).length
+  expect(known >= 10 || form.guessed?.some((text) => text.includes('no codes'))).toBe(true)
+})
+
+describe.each(shippedNames)('%s', (name) => {
+  const file = shipped(name)
+  const { form, provider: rules } = file
+  const definition = form.contacts.includes('email')
+    ? { subject: 'Hello', text: 'Hello {{name}}' }
+    : { text: 'Hello {{name}}' }
+
+  function answersOf(behaviour: FakeServer): EmulatedAnswer[] {
+    switch (behaviour) {
+      case 'accept':
+        return []
+      case 'reject':
+        return [answerOf(form, 'rejected')]
+      case 'fail_for_a_while':
+        return [{ status: 503 }]
+      case 'limit_rate':
+        return [{ status: 429, headers: { 'retry-after': '2' } }]
+      case 'drop_after_taking':
+        return ['drop']
+      case 'never_answer':
+        return ['never_answer']
+      default:
+        return behaviour satisfies never
+    }
+  }
+
+  describeProvider(name, async () => {
+    const emulator = await openFileEmulator(file)
+    const http = createHttpClient({ allowedPrivateNetworks: loopback })
+    const media = createMediaFetcher({ allowedPrivateNetworks: loopback })
+    const sender = httpSender(rules as never, http)
+    let before = 0
+    return {
+      provider: rules.takesContent ? { ...sender, media } : sender,
+      goodConfig: form.examples.config,
+      badConfig: { ...form.examples.config, unknown: 'x' },
+      templates: [definition],
+      async arrange(behaviour, delivery) {
+        emulator.answerNext(...answersOf(behaviour))
+        before = emulator.calls.length
+        const { message } = delivery
+        const registered: Message =
+          message.type === 'template'
+            ? { type: 'template', template: { definition, ...message.template } }
+            : message
+        const fetched = rules.takesContent && message.type === 'media' ? Buffer.from('fetched') : undefined
+        const config = rules.config.parse(emulator.config)
+        return { ...delivery, message: registered, config, mediaContent: delivery.mediaContent ?? fetched }
+      },
+      taken: async () => emulator.calls.slice(before),
+      async stop() {
+        await emulator.stop()
+        await http.close()
+        await media.close()
+      },
+    }
+  })
+
+  test('no text of a client changes a byte of the structure of the request', () => {
+    const call = rules.call as HttpCall<Record<string, string>>
+    const config = rules.config.parse(form.examples.config)
+    const shapeWith = (value: string, contactName: string, reference: string) => {
+      const delivery = buildDelivery(rules, config, { reference, message: { type: 'text', text: { value } } })
+      const named = { ...delivery, contact: { ...delivery.contact, name: contactName } }
+      return shapeOf(call.request(named as never, checkContext))
+    }
+    const nasty = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 1 }),
+      fc.constantFrom(
+        '"',
+        "'",
+        '\n',
+        '\r\n',
+        '}',
+        '&',
+        '=',
+        '\0',
+        '\\',
+        '%',
+        '--',
+        '<',
+        '{$: config.apiKey}',
+      ),
+      fc.constant('😀'.repeat(4096)),
+    )
+    const texts = fc
+      .array(nasty, { minLength: 1, maxLength: 4 })
+      .map((parts) => parts.join('').toWellFormed())
+      .filter((text) => text !== '')
+    fc.assert(
+      fc.property(texts, texts, texts, (text, contactName, reference) => {
+        expect(shapeWith(text, contactName, reference)).toBe(shapeWith('x', 'x', 'x'))
+      }),
+      { numRuns: 100 },
+    )
+  })
+})
