@@ -1441,8 +1441,7 @@ order by failing desc;
 
 -- failures_of_all: Counts all sends that went wrong by reason and code.
 -- $1: the hours; $2: how many.
-select state, reason, code, count(*) over (partition by state, code) = 1 as "isOnlyOfCode",
-       sum(sends)::int as sends
+select state, reason, code, sum(sends)::int as sends
 from (
   select state, reason, code, sends
   from failure_counts
@@ -1462,8 +1461,7 @@ order by sum(sends) desc, state, reason, code limit $2;
 
 -- failures_of_some: Counts the sends of an account or a channel that went wrong by reason and code.
 -- $1: the hours; $2: account or channel; $3: its id; $4: how many.
-select state, reason, code, count(*) over (partition by state, code) = 1 as "isOnlyOfCode",
-       sum(sends)::int as sends
+select state, reason, code, sum(sends)::int as sends
 from (
   select state, reason, code, sends
   from failure_counts
@@ -4617,14 +4615,15 @@ select seq from written;
 -- $8: the flow
 -- $9: the reference
 -- $10: the code of the provider
--- $11: ended by this time
--- $12: whether expired ones are included
--- $13: whether refused ones are included
--- $14: the key of the hashes of erased contacts
--- $15: after this seq
--- $16: up to this seq
--- $17: how many to replay
--- $18: how many of the set were replayed before
+-- $11: whose fault it was, or what ended it without a call
+-- $12: ended by this time
+-- $13: whether expired ones are included
+-- $14: whether refused ones are included
+-- $15: the key of the hashes of erased contacts
+-- $16: after this seq
+-- $17: up to this seq
+-- $18: how many to replay
+-- $19: how many of the set were replayed before
 with
 -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
@@ -4646,8 +4645,10 @@ page as materialized (
                (select e.fields from send_events e
                 where e.request_id = s.request_id and e.event = 'undelivered'
                 order by e.at desc limit 1) end,
-             s.attempt_record)->>'providerCode' = $10)
-         and ($11::timestamptz is null or s.finished_at <= $11)) as is_in_set,
+             s.attempt_record)->>'providerCode' = $10
+              or $10 = 'none' and s.counted_as ~ '^[^/]+/[^/]*/$')
+         and ($11::text is null or split_part(s.counted_as, '/', 2) = $11)
+         and ($12::timestamptz is null or s.finished_at <= $12)) as is_in_set,
          case when coalesce(
              greatest(s.accepted_at, s.send_at)
                + s.expires_in_seconds * interval '1 s'
@@ -4670,14 +4671,14 @@ page as materialized (
                            select from suppressions where erased_at is not null)) then
                         array[lower(s.contact_value collate "C") collate "default",
                               'erased:' || encode(sha256(
-                                substring($14::bytea from 65)
-                                  || sha256(substring($14::bytea for 64)
+                                substring($15::bytea from 65)
+                                  || sha256(substring($15::bytea for 64)
                                     || convert_to(s.account_id || ' '
                                     || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
                               case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
                                 'erased:' || encode(sha256(
-                                  substring($14::bytea from 65)
-                                    || sha256(substring($14::bytea for 64)
+                                  substring($15::bytea from 65)
+                                    || sha256(substring($15::bytea for 64)
                                       || convert_to(s.account_id || ' '
                                       || s.contact_value, 'UTF8'))), 'hex') end]
                       else array[lower(s.contact_value collate "C") collate "default"] end)) then 'suppressed'
@@ -4690,14 +4691,14 @@ page as materialized (
                               select from suppressions where erased_at is not null)) then
                            array[lower(s.contact_value collate "C") collate "default",
                                  'erased:' || encode(sha256(
-                                   substring($14::bytea from 65)
-                                     || sha256(substring($14::bytea for 64)
+                                   substring($15::bytea from 65)
+                                     || sha256(substring($15::bytea for 64)
                                        || convert_to(s.account_id || ' '
                                        || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
                                  case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
                                    'erased:' || encode(sha256(
-                                     substring($14::bytea from 65)
-                                       || sha256(substring($14::bytea for 64)
+                                     substring($15::bytea from 65)
+                                       || sha256(substring($15::bytea for 64)
                                          || convert_to(s.account_id || ' '
                                          || s.contact_value, 'UTF8'))), 'hex') end]
                          else array[lower(s.contact_value collate "C") collate "default"] end)
@@ -4707,12 +4708,12 @@ page as materialized (
                          where c.id = s.channel_id and c.fallback_channel_id is not null
                            and s.accepted_at + coalesce(c.fallback_within_seconds, 3600)
                              * interval '1 s' > clock_timestamp()) then 'suppressed'
-              when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
+              when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $14 then 'refused'
               when ((s.attempt_record is null and s.failure = 'expired') or
-                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $12 then 'expired' end as skipped_as
+                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $13 then 'expired' end as skipped_as
   from sends s
   where s.channel_id = $1 and s.failure is not null
-    and s.seq > $15::bigint and s.seq <= $16::bigint
+    and s.seq > $16::bigint and s.seq <= $17::bigint
   order by s.seq limit 2000),
 -- The sends to replay, locked.
 chosen as materialized (
@@ -4735,8 +4736,10 @@ chosen as materialized (
             (select e.fields from send_events e
              where e.request_id = s.request_id and e.event = 'undelivered'
              order by e.at desc limit 1) end,
-          s.attempt_record)->>'providerCode' = $10)
-      and ($11::timestamptz is null or s.finished_at <= $11))
+          s.attempt_record)->>'providerCode' = $10
+           or $10 = 'none' and s.counted_as ~ '^[^/]+/[^/]*/$')
+      and ($11::text is null or split_part(s.counted_as, '/', 2) = $11)
+      and ($12::timestamptz is null or s.finished_at <= $12))
     and case when coalesce(
           greatest(s.accepted_at, s.send_at)
             + s.expires_in_seconds * interval '1 s'
@@ -4759,14 +4762,14 @@ chosen as materialized (
                         select from suppressions where erased_at is not null)) then
                      array[lower(s.contact_value collate "C") collate "default",
                            'erased:' || encode(sha256(
-                             substring($14::bytea from 65)
-                               || sha256(substring($14::bytea for 64)
+                             substring($15::bytea from 65)
+                               || sha256(substring($15::bytea for 64)
                                  || convert_to(s.account_id || ' '
                                  || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
                            case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
                              'erased:' || encode(sha256(
-                               substring($14::bytea from 65)
-                                 || sha256(substring($14::bytea for 64)
+                               substring($15::bytea from 65)
+                                 || sha256(substring($15::bytea for 64)
                                    || convert_to(s.account_id || ' '
                                    || s.contact_value, 'UTF8'))), 'hex') end]
                    else array[lower(s.contact_value collate "C") collate "default"] end)) then 'suppressed'
@@ -4779,14 +4782,14 @@ chosen as materialized (
                            select from suppressions where erased_at is not null)) then
                         array[lower(s.contact_value collate "C") collate "default",
                               'erased:' || encode(sha256(
-                                substring($14::bytea from 65)
-                                  || sha256(substring($14::bytea for 64)
+                                substring($15::bytea from 65)
+                                  || sha256(substring($15::bytea for 64)
                                     || convert_to(s.account_id || ' '
                                     || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
                               case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
                                 'erased:' || encode(sha256(
-                                  substring($14::bytea from 65)
-                                    || sha256(substring($14::bytea for 64)
+                                  substring($15::bytea from 65)
+                                    || sha256(substring($15::bytea for 64)
                                       || convert_to(s.account_id || ' '
                                       || s.contact_value, 'UTF8'))), 'hex') end]
                       else array[lower(s.contact_value collate "C") collate "default"] end)
@@ -4796,10 +4799,10 @@ chosen as materialized (
                       where c.id = s.channel_id and c.fallback_channel_id is not null
                         and s.accepted_at + coalesce(c.fallback_within_seconds, 3600)
                           * interval '1 s' > clock_timestamp()) then 'suppressed'
-           when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
+           when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $14 then 'refused'
            when ((s.attempt_record is null and s.failure = 'expired') or
-              coalesce(s.expires_at <= clock_timestamp(), false)) and not $12 then 'expired' end is null
-  order by s.seq limit $17 for no key update of s skip locked),
+              coalesce(s.expires_at <= clock_timestamp(), false)) and not $13 then 'expired' end is null
+  order by s.seq limit $18 for no key update of s skip locked),
 -- Sends to suppressed contacts are failed, also if they would wait.
 checked as (
   insert into suppression_checks (account_id, contact_value)
@@ -4830,7 +4833,7 @@ due as (
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
          s.status, s.failure,
          clock_timestamp() as replayed_at,
-         clock_timestamp() + ($18::bigint + row_number() over (order by seq) - 1)
+         clock_timestamp() + ($19::bigint + row_number() over (order by seq) - 1)
            / 20::float8 * interval '1 s' as due_at
   from chosen s),
 -- The events of that attempt, and of the replay.
@@ -4913,7 +4916,7 @@ select (select count(*) from written)::int as replayed,
        count(*) = 2000 as "isMore"
 from (select page.*,
              seq <= (select max(seq) from written)
-               or (select count(*) from written) < $17 as is_passed
+               or (select count(*) from written) < $18 as is_passed
       from page) page;
 
 -- reschedule_send: Gives a scheduled send another time, after lock_to_reschedule.
@@ -5643,13 +5646,14 @@ select count(*)::int as trimmed from trimmed;
 -- $8: the flow
 -- $9: the reference
 -- $10: the code of the provider
--- $11: ended by this time
--- $12: whether expired ones are included
--- $13: whether refused ones are included
--- $14: the key of the hashes of erased contacts
--- $15: after this seq
--- $16: up to this seq
--- $17: how many to replay
+-- $11: whose fault it was, or what ended it without a call
+-- $12: ended by this time
+-- $13: whether expired ones are included
+-- $14: whether refused ones are included
+-- $15: the key of the hashes of erased contacts
+-- $16: after this seq
+-- $17: up to this seq
+-- $18: how many to replay
 with
 -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
@@ -5671,8 +5675,10 @@ page as materialized (
                (select e.fields from send_events e
                 where e.request_id = s.request_id and e.event = 'undelivered'
                 order by e.at desc limit 1) end,
-             s.attempt_record)->>'providerCode' = $10)
-         and ($11::timestamptz is null or s.finished_at <= $11)) as is_in_set,
+             s.attempt_record)->>'providerCode' = $10
+              or $10 = 'none' and s.counted_as ~ '^[^/]+/[^/]*/$')
+         and ($11::text is null or split_part(s.counted_as, '/', 2) = $11)
+         and ($12::timestamptz is null or s.finished_at <= $12)) as is_in_set,
          case when coalesce(
              greatest(s.accepted_at, s.send_at)
                + s.expires_in_seconds * interval '1 s'
@@ -5695,14 +5701,14 @@ page as materialized (
                            select from suppressions where erased_at is not null)) then
                         array[lower(s.contact_value collate "C") collate "default",
                               'erased:' || encode(sha256(
-                                substring($14::bytea from 65)
-                                  || sha256(substring($14::bytea for 64)
+                                substring($15::bytea from 65)
+                                  || sha256(substring($15::bytea for 64)
                                     || convert_to(s.account_id || ' '
                                     || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
                               case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
                                 'erased:' || encode(sha256(
-                                  substring($14::bytea from 65)
-                                    || sha256(substring($14::bytea for 64)
+                                  substring($15::bytea from 65)
+                                    || sha256(substring($15::bytea for 64)
                                       || convert_to(s.account_id || ' '
                                       || s.contact_value, 'UTF8'))), 'hex') end]
                       else array[lower(s.contact_value collate "C") collate "default"] end)) then 'suppressed'
@@ -5715,14 +5721,14 @@ page as materialized (
                               select from suppressions where erased_at is not null)) then
                            array[lower(s.contact_value collate "C") collate "default",
                                  'erased:' || encode(sha256(
-                                   substring($14::bytea from 65)
-                                     || sha256(substring($14::bytea for 64)
+                                   substring($15::bytea from 65)
+                                     || sha256(substring($15::bytea for 64)
                                        || convert_to(s.account_id || ' '
                                        || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
                                  case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
                                    'erased:' || encode(sha256(
-                                     substring($14::bytea from 65)
-                                       || sha256(substring($14::bytea for 64)
+                                     substring($15::bytea from 65)
+                                       || sha256(substring($15::bytea for 64)
                                          || convert_to(s.account_id || ' '
                                          || s.contact_value, 'UTF8'))), 'hex') end]
                          else array[lower(s.contact_value collate "C") collate "default"] end)
@@ -5732,16 +5738,16 @@ page as materialized (
                          where c.id = s.channel_id and c.fallback_channel_id is not null
                            and s.accepted_at + coalesce(c.fallback_within_seconds, 3600)
                              * interval '1 s' > clock_timestamp()) then 'suppressed'
-              when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $13 then 'refused'
+              when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $14 then 'refused'
               when ((s.attempt_record is null and s.failure = 'expired') or
-                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $12 then 'expired' end as skipped_as
+                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $13 then 'expired' end as skipped_as
   from sends s
   where s.channel_id = $1 and s.failure is not null
-    and s.seq > $15::bigint and s.seq <= $16::bigint
+    and s.seq > $16::bigint and s.seq <= $17::bigint
   order by s.seq limit 2000),
 -- Sends that would be replayed.
 replayed as (
-  select seq from page where is_in_set and skipped_as is null order by seq limit $17)
+  select seq from page where is_in_set and skipped_as is null order by seq limit $18)
 -- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from replayed)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'gone')::int as gone,
@@ -5752,7 +5758,7 @@ select (select count(*) from replayed)::int as replayed,
        count(*) = 2000 as "isMore"
 from (select page.*,
              seq <= (select max(seq) from replayed)
-               or (select count(*) from replayed) < $17 as is_passed
+               or (select count(*) from replayed) < $18 as is_passed
       from page) page;
 
 -- unreported_sends: Lists sent messages whose delivery is unknown, page by page.

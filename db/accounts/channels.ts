@@ -124,12 +124,12 @@ export async function updateChannel(
     .where(eq(channels.id, id))
 }
 
-/** Holds a channel: its sends wait without using attempts until it is resumed. A held channel keeps its reason. */
+/** Holds a channel: its sends wait without using attempts until it is resumed. A channel that is held already gets the new reason, and keeps its time. */
 export async function holdChannel(db: Database | Transaction, id: string, reason: string): Promise<boolean> {
   await db
     .update(channels)
-    .set({ heldAt: sql`now()`, heldReason: reason })
-    .where(and(eq(channels.id, id), isNull(channels.heldAt)))
+    .set({ heldAt: sql`coalesce(${channels.heldAt}, now())`, heldReason: reason })
+    .where(isPresent(id))
   return (await findProvider(db, id)) !== undefined
 }
 

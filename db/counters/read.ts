@@ -164,8 +164,6 @@ export interface FailureCount {
   reason: string
   /** The provider's code, or its status if it gave none; empty if it gave neither. */
   code: string
-  /** Whether no other reason has this state and code. */
-  isOnlyOfCode: boolean
   sends: number
 }
 
@@ -175,8 +173,7 @@ const failures = (name: string, purpose: string, which: Parts) =>
     purpose,
     sqlText`
       ${which === parts.total ? '-- $1: the hours; $2: how many.' : '-- $1: the hours; $2: account or channel; $3: its id; $4: how many.'}
-      select state, reason, code, count(*) over (partition by state, code) = 1 as "isOnlyOfCode",
-             sum(sends)::int as sends
+      select state, reason, code, sum(sends)::int as sends
       from (
         select state, reason, code, sends
         from failure_counts

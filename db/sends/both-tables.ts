@@ -21,6 +21,15 @@ export const countedCodeOfSend = sqlText`
     case when s.delivery = 'undelivered' then ${undelivered}->>'providerCode'
          else coalesce(s.attempt_record->>'providerCode', s.attempt_record->>'providerStatus') end, 64)`
 
+/** As a filter by code: the failures that have none. */
+export const withoutCode = 'none'
+
+/** SQL that is true for a row `s` of `sends` that went wrong and is counted without a code. */
+export const isWithoutCode = `s.counted_as ~ '^[^/]+/[^/]*/$'`
+
+/** SQL of whose fault it was that a row `s` of `sends` went wrong, or of what ended it without a call, as it is counted. */
+export const faultOfSend = `split_part(s.counted_as, '/', 2)`
+
 /** SQL of the reason that the timeline of a row `s` of `sends` has. */
 export const reasonOfSend = sqlText`
   case when s.delivery = 'undelivered' then ${undelivered}->>'reason' else s.failure end`

@@ -3,7 +3,14 @@ import type { ListQuery } from '../../src/core/requests/list-query.ts'
 import { postedChannel } from '../accounts/posted-channel.ts'
 import type { Database } from '../connection/client.ts'
 import { folded, isContact } from '../delivery/contact-rule.ts'
-import { countedCodeOfSend, providerCodeOfSend, reasonOfSend } from './both-tables.ts'
+import {
+  countedCodeOfSend,
+  faultOfSend,
+  isWithoutCode,
+  providerCodeOfSend,
+  reasonOfSend,
+  withoutCode,
+} from './both-tables.ts'
 import { byAccept, byId, type Order, Values } from './list-order.ts'
 
 /** The filters of lists: those of the API, and more for people. Absent filters match all. */
@@ -16,8 +23,10 @@ export interface SendsQuery extends ListQuery {
   scheduled?: boolean | undefined
   /** Only those that have not ended: `all`; or `now`, without scheduled ones: a channel is that by which they go now. */
   waiting?: 'all' | 'now' | undefined
-  /** The provider's code, or its status if it gave none: as failures are counted. */
+  /** The provider's code, or its status if it gave none, or `withoutCode`: as failures are counted. */
   code?: string | undefined
+  /** Whose fault it was, or what ended it without a call: as failures are counted. */
+  fault?: string | undefined
   /**
    * Reads the failures of a channel by the index of failures. Its order is nearly that of the list: where a page ends because
    * enough was looked at, a send accepted at that moment may be left out.
@@ -104,7 +113,14 @@ const isByDue = ({ dueFrom, dueTo }: SendsQuery) => dueFrom !== undefined || due
 
 /** Which of the tables can have sends of the query. */
 function tablesOf({ status, scheduled, waiting, ...query }: SendsQuery) {
-  const ofCalls = [query.delivery, query.providerCode, query.code, query.reason, query.providerMessageIds]
+  const ofCalls = [
+    query.delivery,
+    query.providerCode,
+    query.code,
+    query.fault,
+    query.reason,
+    query.providerMessageIds,
+  ]
   const mayBeScheduled =
     (status === undefined || status === 'queued') &&
     waiting !== 'now' &&
@@ -158,8 +174,8 @@ function filtersOf(
   has: ReturnType<typeof tablesOf>,
   values: Values,
 ): { ofScheduled: string[]; ofSends: string[] } {
-  const { status, delivery, channelId, flowId, contact, providerCode, code, reason, providerMessageIds } =
-    query
+  const { status, delivery, channelId, flowId, contact, reason, providerMessageIds } = query
+  const { providerCode, code, fault } = query
   const channel = channelId === undefined ? undefined : `${values.add(channelId)}::uuid`
   const ofChannel = (column: string) => (channel === undefined ? [] : [`${column} = ${channel}`])
   const due = (column: string) =>
@@ -181,7 +197,9 @@ function filtersOf(
     status !== undefined && `s.status = ${values.add(status)}::text`,
     delivery !== undefined && `s.delivery = ${values.add(delivery)}::text`,
     providerCode !== undefined && `${providerCodeOfSend} = ${values.add(providerCode)}::text`,
-    code !== undefined && `${countedCodeOfSend} = ${values.add(code)}::text`,
+    code !== undefined &&
+      (code === withoutCode ? isWithoutCode : `${countedCodeOfSend} = ${values.add(code)}::text`),
+    fault !== undefined && `${faultOfSend} = ${values.add(fault)}::text`,
     reason !== undefined && `position(lower(${values.add(reason)}::text) in lower(${reasonOfSend})) > 0`,
     providerMessageIds !== undefined &&
       `s.provider_message_id = any(${values.add(providerMessageIds)}::text[])`,

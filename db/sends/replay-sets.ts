@@ -13,7 +13,7 @@ import { isSuppressed, isSuppressedEverywhere } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
 import { folded } from '../delivery/contact-rule.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
-import { providerCodeOfSend, reasonOfSend } from './both-tables.ts'
+import { faultOfSend, isWithoutCode, providerCodeOfSend, reasonOfSend, withoutCode } from './both-tables.ts'
 import { canBeReplayed, isPastOwnExpiry, type ReplayableStatus, replaying } from './replays.ts'
 
 /** A set of failed or uncertain sends of a channel, that has them now. Absent filters match all. */
@@ -33,6 +33,8 @@ export interface ReplaySet {
   /** Normalised. */
   contactValue?: string | undefined
   flowId?: string | undefined
+  /** Whose fault it was, or what ended it without a call. */
+  fault?: string | undefined
   reference?: string | undefined
   providerCode?: string | undefined
   /** Ended by this time: leaves out those that failed after a trial. */
@@ -77,6 +79,7 @@ const ofSet = {
   flowId: 'the flow',
   reference: 'the reference',
   providerCode: 'the code of the provider',
+  fault: 'whose fault it was, or what ended it without a call',
   endedBy: 'ended by this time',
   includeExpired: 'whether expired ones are included',
   includeRefused: 'whether refused ones are included',
@@ -123,7 +126,9 @@ const isInSet = sqlText`
   and (${given.contactValue}::text is null or ${folded('s.contact_value')} = ${given.contactValue})
   and (${given.flowId}::uuid is null or s.flow_id = ${given.flowId})
   and (${given.reference}::text is null or s.reference = ${given.reference})
-  and (${given.providerCode}::text is null or ${providerCodeOfSend} = ${given.providerCode})
+  and (${given.providerCode}::text is null or ${providerCodeOfSend} = ${given.providerCode}
+       or ${given.providerCode} = '${withoutCode}' and ${isWithoutCode})
+  and (${given.fault}::text is null or ${faultOfSend} = ${given.fault})
   and (${given.endedBy}::timestamptz is null or s.finished_at <= ${given.endedBy}))`
 
 const page = sqlText`
@@ -212,7 +217,14 @@ async function goThrough(
   nextPage: (values: Record<keyof typeof given, unknown>, before: number) => Promise<PageResult[]>,
 ): Promise<Trial> {
   const { since = null, until = null, reason = null, contactValue = null, endedBy = null } = set
-  const { flowId = null, reference = null, providerCode = null, postedTo = null, replayedBefore = 0 } = set
+  const {
+    fault = null,
+    flowId = null,
+    reference = null,
+    providerCode = null,
+    postedTo = null,
+    replayedBefore = 0,
+  } = set
   const { includeExpired = false, includeRefused = false, lastSeq = greatestSeq, afterSeq = '-1' } = set
   const filters = {
     channelId: set.channelId,
@@ -225,6 +237,7 @@ async function goThrough(
     flowId,
     reference,
     providerCode,
+    fault,
     endedBy,
     suppressionKey: set.suppressionKey ?? noSuppressionKey,
   }

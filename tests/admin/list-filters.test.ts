@@ -219,3 +219,40 @@ describe('an account, a channel or a flow of a filter', () => {
     },
   )
 })
+
+test('failures are listed by whose fault they were, also in a flow by its name, and what went wrong leads to these', async () => {
+  const { db } = service.runtime
+  const own = await buildAccount(service)
+  const flowId = await createFlow(db, own.accountId, 'Fault mails')
+  const [bySender, byRecipient] = (['sender', 'recipient'] as const).map((fault) => ({
+    ...buildSendRow(own, { attempt: 1, status: 'failed', failure: 'refused', finishedAt: new Date() }),
+    attemptRecord: {
+      attempt: 1,
+      outcome: 'rejected',
+      fault,
+      reason: 'refused',
+      durationMs: 1,
+      providerStatus: null,
+      providerCode: null,
+      providerMessageId: null,
+    } as const,
+    flowId,
+  }))
+  if (!bySender || !byRecipient) throw new Error('two sends')
+  await db.insert(sends).values([bySender, byRecipient])
+  expect(idsIn(await list({ flowId: 'Fault mails', status: 'failed', fault: 'sender' }))).toEqual([
+    bySender.requestId,
+  ])
+  const today = await getPage(`${admin.url}/?account=${own.accountId}`)
+  const links = [...today.html.matchAll(/href="(\/sends\?[^"]*fault=[^"]*)">(\d+)</g)]
+  expect(links).toHaveLength(2)
+  for (const [, link = '', count] of links)
+    expect(idsIn(await getPage(admin.url + link.replaceAll('&amp;', '&')))).toHaveLength(Number(count))
+  const trial = await postForm(`${admin.url}/sends/replay`, {
+    accountId: own.accountId,
+    status: 'failed',
+    fault: 'sender',
+    includeRefused: 'yes',
+  })
+  expect(trial.text).toContain('Send 1 message again?')
+})

@@ -307,6 +307,19 @@ describe('channels', () => {
   })
 })
 
+test('a channel that is held again has the new reason, since its first hold', async () => {
+  const { db } = service.runtime
+  const channelId = await buildChannel(service, account.accountId)
+  const holdFor = async (reason: string) => {
+    await holdChannel(db, channelId, reason)
+    const { text } = await page(`/channels/${channelId}`)
+    return /held since ([\d: -]+): (\w+)/.exec(text.replace(/ +/g, ' '))?.slice(1)
+  }
+  const [since] = (await holdFor('billing')) ?? []
+  expect(since).toBeDefined()
+  expect(await holdFor('porting')).toEqual([since, 'porting'])
+})
+
 test('endpoints are listed with disabled ones first', async () => {
   const { text } = await page('/endpoints')
   expect(text).toMatch(/hooks\.example In need disabled since .* by an operator/)

@@ -1,16 +1,10 @@
 import type { FailureCount } from '../../../db/counters/read.ts'
+import { withoutCode } from '../../../db/sends/both-tables.ts'
 import { DataTable } from '../page/data-table.tsx'
 import { State } from '../page/inline-elements.tsx'
+import { faultWords } from './fault-words.ts'
 import { type CountedOf, CountLink } from './figure-link.tsx'
 import { formatCount } from './spans.ts'
-
-/** Whose fault it was, in words. Other reasons are the service's own, and say themselves. */
-const faultWords: Record<string, string> = {
-  provider: 'at the provider, or on the way to it',
-  recipient: 'by the recipient: their number, mailbox or a limit of messages to them',
-  message: 'by the message or its media',
-  sender: 'by the channel: its credentials, sender or account',
-}
 
 interface FailureTableProps {
   failures: readonly FailureCount[]
@@ -36,7 +30,7 @@ export function FailureTable({ failures, title, of, from }: FailureTableProps) {
             { name: 'State', cell: ({ state }) => <FailureState state={state} /> },
             {
               name: 'Reason',
-              cell: ({ reason }) => faultWords[reason] ?? (reason || 'as the provider reported'),
+              cell: ({ reason }) => faultWords(reason) || 'as the provider reported',
             },
             { name: 'Code', cell: ({ code }) => code || '–' },
             { name: 'Sends', isNumber: true, cell: (failure) => <Sends {...{ failure, of, from }} /> },
@@ -50,12 +44,14 @@ export function FailureTable({ failures, title, of, from }: FailureTableProps) {
 const FailureState = ({ state }: Pick<FailureCount, 'state'>) =>
   state === 'undelivered' ? <span class="state failed">undelivered</span> : <State status={state} />
 
-/** Leads to the sends by their state and code, which is the only filter: not where other reasons have this code too, or there is none. */
+/** Leads to these very sends. */
 function Sends({
-  failure: { state, code, isOnlyOfCode, sends },
+  failure: { state, reason, code, sends },
   ...shown
 }: Pick<FailureTableProps, 'of' | 'from'> & { failure: FailureCount }) {
-  if (code === '' || !isOnlyOfCode) return <>{formatCount(sends)}</>
+  // An unknown reason is no filter.
+  if (reason === '' && state !== 'undelivered') return <>{formatCount(sends)}</>
   const ofState = state === 'undelivered' ? ({ status: 'sent', delivery: state } as const) : { status: state }
-  return <CountLink {...shown} filter={{ ...ofState, providerCode: code }} count={sends} />
+  const filter = { ...ofState, ...(reason !== '' && { fault: reason }), providerCode: code || withoutCode }
+  return <CountLink {...shown} filter={filter} count={sends} />
 }

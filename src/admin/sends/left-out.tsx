@@ -15,6 +15,7 @@ const narrowing: readonly (readonly [fields: readonly ListField[], why: string])
   [['acceptedFrom', 'acceptedTo'], 'accepted at another time'],
   [['dueFrom', 'dueTo'], 'due at another time'],
   [['reason'], 'with another reason'],
+  [['fault'], 'by the fault of another, or for another cause'],
   [['providerCode'], 'with another code'],
   [['channelId'], 'of another channel'],
   [['flowId'], 'of another flow, or of none'],

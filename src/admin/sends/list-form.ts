@@ -36,6 +36,8 @@ export const time = (name: string) =>
 export const listStates = [...sendStatuses, 'scheduled', 'waiting', 'waiting_now'] as const
 
 const longestReason = 500
+/** Of a cause that is counted. */
+const longestFault = 60
 
 const form = z.object({
   accountId: field(storable('Account: no account has this id or name.')),
@@ -46,6 +48,12 @@ const form = z.object({
     storable('Reason: no send has this reason.').refine(
       ({ length }) => length <= longestReason,
       `Reason: enter at most ${longestReason} characters.`,
+    ),
+  ),
+  fault: field(
+    storable('Fault: choose one from the list.').refine(
+      ({ length }) => length <= longestFault,
+      'Fault: choose one from the list.',
     ),
   ),
   providerCode: field(storable('Code: no send has this code.')),

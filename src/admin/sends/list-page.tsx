@@ -3,6 +3,7 @@ import type { Count } from '../../../db/sends/list-count.ts'
 import { wholeContact } from '../../core/contacts/contact.ts'
 import { deliveryStates } from '../../core/receipts/receipt.ts'
 import { writeCursor } from '../../core/requests/list-query.ts'
+import { faultOptions } from '../numbers/fault-words.ts'
 import { totalOf } from '../numbers/spans.ts'
 import { Choice, TextField } from '../page/fields.tsx'
 import { Moment, stateWords } from '../page/inline-elements.tsx'
@@ -79,11 +80,12 @@ function Filters({ input, sentence, isOpen }: ListPageProps & { isOpen: boolean 
         <Hidden fields={{ accountId: input.accountId }} />
         <TextField {...of('channelId')} label="Channel" hint="Its id or its name" />
         <Choice {...of('status')} label="State" options={stateOptions} />
+        <Choice {...of('fault')} label="Gone wrong" options={faultOptions} />
         <TextField {...of('reason')} label="Reason contains" hint="In either case" />
         <TextField
           {...of('providerCode')}
           label="Code"
-          hint="Of the provider, such as 131047; its status where it gave none"
+          hint="Of the provider, such as 131047; its status where it gave none; “none” without both"
         />
         <TextField {...of('contact')} label="Contact" hint={wholeContact} />
         <TextField {...of('reference')} label="Reference" hint="The client's own id, as it was sent" />

@@ -1,5 +1,7 @@
 import { namesOf } from '../../../db/accounts/names.ts'
 import type { Database } from '../../../db/connection/client.ts'
+import { withoutCode } from '../../../db/sends/both-tables.ts'
+import { faultWords } from '../numbers/fault-words.ts'
 import { type ListInput, type listStates, momentOf } from './list-form.ts'
 import type { ResolvedList } from './resolve-list.ts'
 
@@ -31,7 +33,7 @@ export function describeList(
   input: ListInput,
   names: { account?: string | undefined; channel?: string | undefined; flow?: string | undefined } = {},
 ): string {
-  const { status, accountId, channelId, flowId, reference, providerCode, reason, delivery } = input
+  const { status, accountId, channelId, flowId, reference, providerCode, fault, reason, delivery } = input
   const { contact, messageId, acceptedFrom, acceptedTo, dueFrom, dueTo } = input
   const parts = [
     accountId && `of the account ${names.account ?? accountId}`,
@@ -40,7 +42,8 @@ export function describeList(
     contact && 'to the contact of your search',
     messageId && 'with the provider message id of your search',
     reference && `with the reference ${reference}`,
-    providerCode && `with the code ${providerCode}`,
+    providerCode && (providerCode === withoutCode ? 'without a code' : `with the code ${providerCode}`),
+    fault && `gone wrong ${faultWords(fault)}`,
     reason && `with “${reason}” in the reason`,
     delivery && `reported as ${delivery}`,
     acceptedFrom && `accepted from ${utc(acceptedFrom)}`,

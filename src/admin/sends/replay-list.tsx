@@ -89,7 +89,7 @@ function optionsIn({ includeExpired, includeRefused }: Record<string, unknown>) 
 type Listed = Omit<ReplayList, 'limit' | 'from'>
 
 async function listOf(db: Database, { form, resolved }: SentList): Promise<Listed> {
-  const { status, reason, providerCode, reference, contact, acceptedFrom, acceptedTo } = form
+  const { status, reason, fault, providerCode, reference, contact, acceptedFrom, acceptedTo } = form
   if (status !== 'failed' && status !== 'uncertain') throw new PageError(400, replayNeeds)
   const { ownerId, channelId, flowId } = resolved
   // All of the account: a send to one channel may have fallen back to another.
@@ -99,6 +99,7 @@ async function listOf(db: Database, { form, resolved }: SentList): Promise<Liste
     postedTo: channelId,
     status,
     reason,
+    fault,
     providerCode,
     flowId,
     reference,

@@ -1,5 +1,6 @@
 import { canBeRecordId } from '../requests/record-id.ts'
 import type { SkippedSends } from '../sends/left-out.ts'
+import { faults } from '../sends/outcome.ts'
 import type { StoredSuppression } from '../suppression/suppression-view.ts'
 import type { AuditDetail, AuditEntry } from './audit.ts'
 
@@ -86,6 +87,7 @@ interface ListFilters {
   channelId?: string | undefined
   flowId?: string | undefined
   providerCode?: string | undefined
+  fault?: string | undefined
   reference?: string | undefined
   contact?: object | undefined
   reason?: string | undefined
@@ -98,6 +100,8 @@ interface ListFilters {
 /** A code as providers have it, such as 131026, 5.1.1 or rate_limit: a text that was typed in its place may be a contact. */
 const code = /^(?:\d{1,7}|[245]\.\d{1,3}\.\d{1,3}|(?=.{1,64}$)[a-z]+(?:[_-][a-z]+)*)$/i
 
+const isFault = (text: string) => faults.some((fault) => fault === text)
+
 /** Filters that may name a contact: the audit says only that they were given. */
 export function listFilters(filters: ListFilters): Record<string, AuditDetail> {
   const { status, delivery, channelId, flowId, providerCode, acceptedFrom, acceptedTo } = filters
@@ -108,6 +112,8 @@ export function listFilters(filters: ListFilters): Record<string, AuditDetail> {
     ...(channelId !== undefined && { channelId }),
     ...(flowId !== undefined && (canBeRecordId(flowId) ? { flowId } : { byFlow: true })),
     ...(providerCode !== undefined && (isCode ? { providerCode } : { byProviderCode: true })),
+    ...(filters.fault !== undefined &&
+      (isFault(filters.fault) ? { fault: filters.fault } : { byFault: true })),
     ...(filters.reference !== undefined && { byReference: true }),
     ...(filters.contact !== undefined && { byContact: true }),
     ...(filters.reason !== undefined && { byReason: true }),
