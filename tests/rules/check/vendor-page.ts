@@ -23,7 +23,7 @@ export function vendorPage({ form, provider }: CompiledFile): string {
     '## Set up',
     numbered([...setUp, '[Create the channel](#create-the-channel).']),
     '## Create the channel',
-    `\`\`\`sh\noutbound channel create --account $ACCOUNT --provider ${name} --name ${label.replaceAll(' ', '-')} --json --config - <<'EOF'\n${JSON.stringify(config)}\nEOF\n\`\`\``,
+    `\`\`\`sh\noutbound channel create --account $ACCOUNT --provider ${name} --name ${name} --json --config - <<'EOF'\n${JSON.stringify(config)}\nEOF\n\`\`\``,
     configTable(form),
     ...(notes.length > 0 ? [bullets(notes)] : []),
     '## What it accepts',

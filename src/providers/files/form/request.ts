@@ -19,7 +19,12 @@ const flatForm = z.record(z.string().min(1).max(100), treeForm)
 const authForm = z.xor(
   [
     z.strictObject({ bearer: fieldForm }),
-    z.strictObject({ basic: z.strictObject({ user: fieldForm, password: fieldForm.optional() }) }),
+    z.strictObject({
+      basic: z.strictObject({
+        user: z.union([fieldForm, z.strictObject({ text: textForm })]),
+        password: fieldForm.optional(),
+      }),
+    }),
     z.strictObject({
       header: z.strictObject({ name: headerNameForm, prefix: textForm.optional(), value: fieldForm }),
     }),

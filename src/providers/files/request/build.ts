@@ -152,10 +152,11 @@ function authOf(form: ProviderForm, issue: Issue) {
   }
   if ('basic' in auth) {
     const { user, password } = auth.basic
-    check(user, 'basic/user')
+    if (typeof user === 'string') check(user, 'basic/user')
     if (password !== undefined) check(password, 'basic/password')
     return byHeader('authorization', (config) => {
-      const login = `${config[user] ?? ''}:${password === undefined ? '' : (config[password] ?? '')}`
+      const name = typeof user === 'string' ? (config[user] ?? '') : user.text
+      const login = `${name}:${password === undefined ? '' : (config[password] ?? '')}`
       return `Basic ${Buffer.from(login).toString('base64')}`
     })
   }
