@@ -26,10 +26,10 @@ export const entries = ({ most, names, namesAre, values, description }: EntriesF
       }
       const pairs = Object.entries(given).sort(([one], [other]) => (one < other ? -1 : 1))
       if (pairs.length > most) refuse(`at most ${most} entries`)
-      for (const [name, value] of pairs.slice(0, most)) {
-        const message = names.test(name)
-          ? values.safeParse(value).error?.issues[0]?.message
-          : `the name has to be ${namesAre}`
+      const isNamed = ([name]: [string, unknown]) => names.test(name)
+      if (!pairs.every(isNamed)) refuse(`each name has to be ${namesAre}`)
+      for (const [name, value] of pairs.slice(0, most).filter(isNamed)) {
+        const message = values.safeParse(value).error?.issues[0]?.message
         if (message) refuse(message, [name])
       }
       // Not by assignment, which would take a name such as __proto__ for something else.

@@ -121,9 +121,12 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
       '9999-12-31T23:59:59.9999-23:59',
     ),
     reference: mostly(text, ofLength(257)),
-    expiresInSeconds: fc.constantFrom(1, 60, 604_800, 604_800, 0, 604_801, 0.5),
+    expiresInSeconds: fc.oneof(
+      { weight: 40, arbitrary: fc.constantFrom(1, 60, 604_800) },
+      { weight: 1, arbitrary: fc.constantFrom(0, 604_801, 0.5) },
+    ),
     metadata: fc.oneof(
-      { weight: 15, arbitrary: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), text, { maxKeys: 4 }) },
+      { weight: 40, arbitrary: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), text, { maxKeys: 1 }) },
       {
         weight: 1,
         arbitrary: fc.constantFrom({ ['k'.repeat(65)]: valueMark }, { 'a b': valueMark }, [valueMark]),
