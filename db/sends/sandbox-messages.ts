@@ -1,6 +1,6 @@
 import { desc, eq, lt, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { readKeptMessage } from '../../src/core/messages/kept-message.ts'
+import { type KeptMessage, readKeptMessage } from '../../src/core/messages/kept-message.ts'
 import type { Database } from '../connection/client.ts'
 import { channels, sandboxMessages } from '../schema.ts'
 
@@ -38,6 +38,13 @@ export function listSandboxMessages(db: Database, page: { before?: string | unde
     .where(page.before === undefined ? undefined : lt(sandboxMessages.id, page.before))
     .orderBy(desc(sandboxMessages.id))
     .limit(page.limit)
+}
+
+/** A message that the sandbox received, without its media; undefined if there is none, or it can't be read. */
+export async function findSandboxMessage(db: Database, id: string): Promise<KeptMessage | undefined> {
+  const { message } = sandboxMessages
+  const [row] = await db.select({ message }).from(sandboxMessages).where(eq(sandboxMessages.id, id))
+  return readKeptMessage(row?.message)
 }
 
 /** The media of a message that the sandbox received; undefined if it has none, or it is no longer kept. */

@@ -8,6 +8,8 @@ const policy = [
   "font-src 'self'",
   "connect-src 'self'",
   "media-src 'self'",
+  // The HTML of mails (page/html-of-mail.ts): a link in it must not lead the frame elsewhere.
+  "frame-src 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",
   "base-uri 'none'",

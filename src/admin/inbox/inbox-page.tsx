@@ -102,7 +102,7 @@ function Bubble({ message: received }: { message: ShownMessage }) {
   return (
     <article class="bubble">
       {media !== undefined && <Media id={id} media={media} message={message} />}
-      <MessageContent message={message} />
+      <MessageContent message={message} htmlAddress={`/inbox/${id}/html`} />
       {cameWithContent && media === undefined && <p class="muted">The file is no longer kept.</p>}
       <footer>
         <Moment at={receivedAt} /> <a href={`/support/${requestId}`}>Timeline</a>

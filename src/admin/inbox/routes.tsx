@@ -1,7 +1,12 @@
-import { listSandboxMessages, type ReceivedMessage } from '../../../db/sends/sandbox-messages.ts'
+import {
+  findSandboxMessage,
+  listSandboxMessages,
+  type ReceivedMessage,
+} from '../../../db/sends/sandbox-messages.ts'
 import { readKeptMessage } from '../../core/messages/kept-message.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { htmlOfMail } from '../page/html-of-mail.ts'
 import { contactsSeen } from '../page/masking.ts'
 import { allow } from '../people/allow.ts'
 import { InboxPage, type ShownMessage } from './inbox-page.tsx'
@@ -20,6 +25,11 @@ export function inbox(runtime: AdminRuntime): AdminApp {
     const olderThan = received.length > pageSize ? messages.at(-1)?.id : undefined
     const contacts = contactsSeen(c, runtime.settings)
     return c.html(<InboxPage {...{ messages, contacts, olderThan }} isFirst={before === undefined} />)
+  })
+  app.get('/:id/html', allow('support'), async (c) => {
+    const id = c.req.param('id')
+    const message = canBeRecordId(id) ? await findSandboxMessage(runtime.db, id) : undefined
+    return htmlOfMail(c, message?.email?.html)
   })
   app.get('/:id/media', allow('support'), inboxMedia(runtime))
   return app

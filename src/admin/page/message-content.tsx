@@ -1,15 +1,32 @@
 import type { KeptMessage } from '../../core/messages/kept-message.ts'
 import { NotShown } from './each-shown.tsx'
+import { MailContent } from './mail-content.tsx'
 
 const isErased = (message: KeptMessage) =>
   (message.type === 'text' && message.text.value === '') ||
   (message.type === 'template' && !message.template.name) ||
   (message.type === 'media' && message.media.sizeBytes === undefined && message.media.mediaUrl === undefined)
 
-/** A message's content, without the bytes of its media. @param props.message undefined if it can't be read. */
-export function MessageContent({ message }: { message: KeptMessage | undefined }) {
+interface MessageContentProps {
+  /** Undefined if it can't be read. */
+  message: KeptMessage | undefined
+  /** The address of the HTML of its mail. */
+  htmlAddress: string
+}
+
+/** A message's content, without the bytes of its media. */
+export function MessageContent({ message, htmlAddress }: MessageContentProps) {
   if (!message) return <NotShown what="content" />
   if (isErased(message)) return <p class="muted">The content is no longer kept.</p>
+  return (
+    <>
+      <Content message={message} />
+      {message.email && <MailContent mail={message.email} htmlAddress={htmlAddress} />}
+    </>
+  )
+}
+
+function Content({ message }: { message: KeptMessage }) {
   switch (message.type) {
     case 'text':
       return <p class="words">{message.text.value}</p>

@@ -4,11 +4,14 @@ import { findExplanation } from '../../../db/sends/explanation.ts'
 import { sameContentNear } from '../../../db/sends/same-content.ts'
 import { findSendContext } from '../../../db/sends/send-context.ts'
 import { explain } from '../../core/explanation/explain.ts'
+import { readKeptMessage } from '../../core/messages/kept-message.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { findRequestId } from '../../core/requests/request-id.ts'
 import { buildTimeline } from '../../core/sends/timeline.ts'
 import { changesShown } from '../audit/history.tsx'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { formLimit } from '../http/form-limit.ts'
+import { htmlOfMail } from '../page/html-of-mail.ts'
 import { contactsSeen } from '../page/masking.ts'
 import { allow } from '../people/allow.ts'
 import { box } from './box.tsx'
@@ -43,6 +46,15 @@ export function support(runtime: AdminRuntime): AdminApp {
   app.get('/search', allow('support'), (c) => c.redirect(formerSearch(c.req.query()), 301))
   app.get('/replays/done', allow('support'), (c) => c.redirect(formerSearch(c.req.query()), 301))
   app.get('/:requestId', allow('support'), (c) => show(c, c.req.param('requestId')))
+  app.get('/:requestId/html', allow('support'), async (c) => {
+    const requestId = c.req.param('requestId')
+    const { SUPPORT_SHOW_CONTENT: showsContent } = runtime.settings
+    const context =
+      showsContent && canBeRecordId(requestId)
+        ? await findSendContext(runtime.db, requestId, true)
+        : undefined
+    return htmlOfMail(c, readKeptMessage(context?.message)?.email?.html)
+  })
   app.route('/:requestId/replay', replay(runtime))
   app.route('/:requestId/cancel', cancel(runtime))
   app.route('/:requestId/settle', settle(runtime))

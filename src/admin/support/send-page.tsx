@@ -174,12 +174,15 @@ function Entry({ at, event, wait, text, answer }: ExplanationEntry) {
   )
 }
 
-function Content({ showsContent, context }: SendPageProps) {
+function Content({ showsContent, context, timeline }: SendPageProps) {
   return (
     <section aria-labelledby="content">
       <h2 id="content">Content</h2>
       {showsContent ? (
-        <MessageContent message={readKeptMessage(context.message)} />
+        <MessageContent
+          message={readKeptMessage(context.message)}
+          htmlAddress={`/support/${timeline.requestId}/html`}
+        />
       ) : (
         <p class="muted">Not shown. To show it, set SUPPORT_SHOW_CONTENT to true.</p>
       )}

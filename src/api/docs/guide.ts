@@ -20,6 +20,7 @@ export const guideNames = [
   'idempotent-retry',
   'templates',
   'media',
+  'mail',
   'later-and-cancel',
   'login-code',
   'batch',

@@ -25,6 +25,21 @@ export const exampleBodies = {
       message: { type: 'text', text: { value: 'Hello Ann' } },
     },
   },
+  mail: {
+    summary: 'A mail with HTML, a subject of its own and an address for answers',
+    value: {
+      contact: { value: 'ann@example.com', type: 'email' },
+      message: { type: 'text', text: { value: 'Your order is on its way.' } },
+      email: {
+        subject: 'Your order 4711',
+        html: '<p>Your order is <b>on its way</b>.</p>',
+        fromName: 'Acme Orders',
+        replyTo: 'orders@example.com',
+        headers: { 'X-Order': '4711' },
+        tags: { kind: 'shipping' },
+      },
+    },
+  },
   template: {
     summary: 'A template, to an e-mail address',
     value: {

@@ -33,6 +33,6 @@ export function createApplyTemplate({ db }: Needs<'db'>) {
       const reason = areKnown ? issue : 'message.template.variables: not those of the template'
       throw new ApiError('invalid_template', issue, {}, reason)
     }
-    return definition ? { type: 'template', template: { name, variables, definition } } : message
+    return definition ? { ...message, template: { name, variables, definition } } : message
   }
 }

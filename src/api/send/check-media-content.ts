@@ -29,5 +29,5 @@ export async function checkMediaContent(
       `message.media.mimetype: the content is recognised as ${contentType}`,
     )
   const mimetype = typeToSend(media.mediaType, [media.mimetype], contentType) ?? media.mimetype
-  return { ...request, contentType, message: { type: 'media', media: { ...media, mimetype } } }
+  return { ...request, contentType, message: { ...message, media: { ...media, mimetype } } }
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { ContactType } from '../contacts/contact.ts'
+import type { MailFields } from '../messages/mail.ts'
 import type { MediaType, MessageType, TemplateVariable } from '../messages/message.ts'
 import type { ReceiptRules } from '../receipts/receipt.ts'
 import type { Failure, Fault, OnUncertain, ProviderAnswer } from '../sends/outcome.ts'
@@ -48,6 +49,11 @@ export interface ProviderRules<Config = object> {
   maxTextCharacters: number
   /** Default: only the API's own limits. */
   media?: Record<MediaType, MediaLimits>
+  /** It takes what a client says of a mail (`email`). Without it, that is refused. */
+  mail?: {
+    /** Why the provider can't take it, with the field's path; undefined if it can. */
+    issueOf?(fields: MailFields): string | undefined
+  }
   /** The limits of a channel with this config, where they differ from the provider's: for example by the way in which it sends. */
   limitsOf?(config: Config): ChannelLimits
   /**

@@ -3,10 +3,19 @@ import { mediaTypes } from './message.ts'
 
 const text = z.string().optional()
 
+const texts = z.record(z.string(), z.string()).optional()
+/** What came with a mail. */
+const mail = {
+  email: z
+    .object({ subject: text, html: text, fromName: text, replyTo: text, headers: texts, tags: texts })
+    .optional(),
+}
+
 const schema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: z.object({ value: z.string() }) }),
+  z.object({ type: z.literal('text'), text: z.object({ value: z.string() }), ...mail }),
   z.object({
     type: z.literal('template'),
+    ...mail,
     template: z.object({
       name: text,
       variables: z.array(z.object({ key: z.string(), value: z.string() })).optional(),
@@ -16,6 +25,7 @@ const schema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('media'),
+    ...mail,
     media: z.object({
       mediaType: z.enum(mediaTypes),
       filename: text,

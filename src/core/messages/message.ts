@@ -1,3 +1,5 @@
+import type { MailFields } from './mail.ts'
+
 export const messageTypes = ['text', 'template', 'media'] as const
 export type MessageType = (typeof messageTypes)[number]
 
@@ -34,7 +36,7 @@ interface MessageContents {
 }
 
 export type Message = {
-  [Type in MessageType]: { type: Type } & Pick<MessageContents, Type>
+  [Type in MessageType]: { type: Type; email?: MailFields | undefined } & Pick<MessageContents, Type>
 }[MessageType]
 
 /** Calls the function for the type of the message with its content: the compiler wants one for each type. */

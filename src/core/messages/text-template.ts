@@ -25,5 +25,5 @@ export function withTemplateText(message: Message) {
   if (message.type !== 'template' || !message.template.definition) return message
   const { name, variables, definition: given } = message.template
   const { text } = definition.parse(given)
-  return { type: message.type, template: { name, variables, text: renderTemplate(text, variables) } }
+  return { ...message, template: { name, variables, text: renderTemplate(text, variables) } }
 }

@@ -173,7 +173,7 @@ function carry(
   // Without their keys, which are text of the client.
   if (templateIssues(rules.template, message.template, definition).length > 0)
     return { issue: 'message.template.variables: not those of the template there' }
-  return { message: { type: 'template', template: { name, variables, definition } } }
+  return { message: { ...message, template: { name, variables, definition } } }
 }
 
 /** Joins the reason of a send with why its fallback was not used. */

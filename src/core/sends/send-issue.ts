@@ -1,5 +1,6 @@
 import type { MediaLimits, ProviderRules } from '../channels/provider.ts'
 import type { Contact } from '../contacts/contact.ts'
+import type { MailFields } from '../messages/mail.ts'
 import { contentTypeAs, officeContainers } from '../messages/media-content.ts'
 import type { MediaDescription, Message } from '../messages/message.ts'
 import { isLongerThan } from '../requests/characters.ts'
@@ -17,6 +18,8 @@ export interface GivenSend {
 /** Why the provider can't take the send, with the field's path; undefined if it can (docs/reference/providers.md). */
 export function sendIssue(rules: ProviderRules, send: GivenSend): string | undefined {
   const { contact, message } = send
+  const issue = message.email && mailIssue(rules, contact, message.email)
+  if (issue) return issue
   if (!rules.contactTypes.includes(contact.type)) {
     return `contact.type: this channel reaches ${rules.contactTypes.join(' and ')} contacts only`
   }
@@ -32,9 +35,15 @@ export function sendIssue(rules: ProviderRules, send: GivenSend): string | undef
   if (hasContent && rules.fetchesMedia && !send.hasPublicUrl) {
     return 'message.media.base64: this channel takes media by mediaUrl only'
   }
-  const issue = rules.media && mediaIssue(media, rules.media[media.mediaType], send.contentType)
-  if (issue || !hasContent || !rules.fetchesMedia || media.mimetype !== undefined) return issue
+  const ofMedia = rules.media && mediaIssue(media, rules.media[media.mediaType], send.contentType)
+  if (ofMedia || !hasContent || !rules.fetchesMedia || media.mimetype !== undefined) return ofMedia
   return 'message.media.mimetype: required for this content, whose type is not recognised'
+}
+
+function mailIssue({ mail }: ProviderRules, { type }: Contact, fields: MailFields): string | undefined {
+  if (!mail) return 'email: this channel sends no mail'
+  if (type !== 'email') return 'email: only to a contact of the type email'
+  return mail.issueOf?.(fields)
 }
 
 function mediaIssue(

@@ -6,6 +6,7 @@ import {
   contactTypes,
   defaultContactType,
 } from '../contacts/contact.ts'
+import { mailFields } from '../messages/mail-body.ts'
 import type { Message } from '../messages/message.ts'
 import { contentOf, messageSchema } from '../messages/message-body.ts'
 import { entries } from '../requests/entries.ts'
@@ -123,6 +124,7 @@ const metadata = entries({
 const bodyFields = (allowedPrivateNetworks: readonly Network[]) => ({
   contact,
   message: messageSchema(allowedPrivateNetworks, associationInside),
+  email: optional(mailFields),
   ...association,
   sendAt: optional(sendAt),
   reference: optional(reference),
@@ -142,13 +144,13 @@ export function sendRequestSchemas(allowedPrivateNetworks: readonly Network[]) {
   const fields = bodyFields(allowedPrivateNetworks)
   const channelInBody = z
     .strictObject({ channelId, ...fields })
-    .superRefine(sameInBothPlaces, besideOtherIssues)
+    .superRefine(checkTogether, besideOtherIssues)
     .transform(toSendRequest)
   return {
     channelInBody,
     channelInPath: z
       .strictObject(fields)
-      .superRefine(sameInBothPlaces, besideOtherIssues)
+      .superRefine(checkTogether, besideOtherIssues)
       .transform(toSendRequest),
     /** Several bodies with the channel in each. They are counted before they are parsed, because a hostile list may be long. */
     batch: z
@@ -170,10 +172,10 @@ interface Association {
 }
 
 function toSendRequest(body: Body & { channelId?: string }): SendRequest {
-  const { message: given, flowId, closeConversation, ...others } = body
+  const { message: given, email, flowId, closeConversation, ...others } = body
   const { message, mediaContent } = contentOf(given)
   return {
-    message,
+    message: email ? { ...message, email } : message,
     mediaContent,
     flowId: flowId ?? given.flowId,
     closeConversation: closeConversation ?? given.closeConversation ?? false,
@@ -181,7 +183,19 @@ function toSendRequest(body: Body & { channelId?: string }): SendRequest {
   }
 }
 
-function sameInBothPlaces(body: Association & { message?: Association }, context: z.RefinementCtx): void {
+/** The fields of a body that are checked together. They may be missing, or have issues of their own. */
+type GivenTogether = Association & {
+  message?: Association & { type?: unknown }
+  email?: { html?: unknown } | null | undefined
+}
+
+function checkTogether(body: GivenTogether, context: z.RefinementCtx): void {
+  if ((body.email?.html ?? undefined) !== undefined && body.message?.type !== 'text')
+    context.addIssue({
+      code: 'custom',
+      path: ['email', 'html'],
+      message: 'only beside a message of the type text',
+    })
   for (const name of associationNames) {
     const outside = body[name] ?? undefined
     const inside = body.message?.[name] ?? undefined

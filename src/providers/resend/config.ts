@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { baseUrl } from '../../core/channels/base-url.ts'
+import type { MailFields } from '../../core/messages/mail.ts'
 import { optional, string } from '../../core/requests/fields.ts'
 import { mailbox, mailHeaders, mailSubject } from '../shared/mail/mail-fields.ts'
 
@@ -32,5 +33,14 @@ const extensionOf = (filename: string) => /\.([^.]*)$/.exec(filename)?.[1]?.toLo
 /** Why Resend refuses a file of this name; undefined if it doesn't. */
 export const filenameIssue = (filename: string) =>
   refusedExtensions.has(extensionOf(filename)) ? 'this channel takes no files with this extension' : undefined
+
+/** The tag by which receipts are matched (receipts.ts). */
+export const requestIdTag = 'requestId'
+
+/** Why a client's tags can't be sent; undefined if they can. */
+export const tagIssue = ({ tags = {} }: MailFields) =>
+  Object.hasOwn(tags, requestIdTag)
+    ? `email.tags.${requestIdTag}: this channel sets it; use another name`
+    : undefined
 
 export type ResendConfig = z.output<typeof config>

@@ -1,12 +1,10 @@
-import { byType } from '../../core/messages/message.ts'
+import type { MediaDescription } from '../../core/messages/message.ts'
 import type { Delivery } from '../delivery.ts'
 import { type EncodedBody, withBase64 } from '../shared/http/http-body.ts'
 import type { HttpRequest } from '../shared/http/http-call.ts'
 import { attachedAs } from '../shared/mail/attachment-name.ts'
-import { headersOfMail } from '../shared/mail/mail-fields.ts'
-import { subjectOf } from '../shared/mail/mail-subject.ts'
-import { renderMail } from '../shared/mail/mail-template.ts'
-import { filenameIssue, type ResendConfig } from './config.ts'
+import { mailOfSend } from '../shared/mail/mail-of-send.ts'
+import { filenameIssue, type ResendConfig, requestIdTag } from './config.ts'
 
 type ResendDelivery = Delivery<ResendConfig>
 
@@ -35,38 +33,34 @@ function bodyOf(delivery: ResendDelivery): string | EncodedBody {
 }
 
 function mailOf(delivery: ResendDelivery) {
-  const { requestId, contact, config } = delivery
-  const { subject, ...content } = contentOf(delivery)
+  const { requestId, contact, config, message } = delivery
+  const { from, subject, replyTo, headers, tags = {}, text, html } = mailOfSend(delivery)
+  const { fromName } = message.email ?? {}
   return {
-    from: config.from,
+    from: fromName === undefined || !from ? config.from : `${quoted(fromName)} <${from.address}>`,
     to: [contact.value],
-    // A template's subject may be empty after filling in the variables.
-    subject: subject?.trim() || subjectOf(delivery),
-    reply_to: config.replyTo,
-    headers: headersOfMail(config.headers, requestId),
-    tags: [{ name: 'requestId', value: requestId }],
-    ...content,
+    subject,
+    reply_to: replyTo,
+    headers,
+    tags: [
+      { name: requestIdTag, value: requestId },
+      ...Object.entries(tags).map(([name, value]) => ({ name, value })),
+    ],
+    text,
+    html,
+    ...(message.type === 'media' && attached(message.media, delivery.mediaContent)),
   }
 }
 
-interface Content {
-  subject?: string
-  text?: string | undefined
-  html?: string | undefined
-  attachments?: object[]
-}
+/** As RFC 5322 quotes a name, so that it can't begin another address. */
+const quoted = (name: string) => `"${name.replace(/["\\]/g, '\\$&')}"`
 
-const contentOf = ({ message, mediaContent }: ResendDelivery): Content =>
-  byType(message, {
-    text: ({ value }): Content => ({ text: value }),
-    template: ({ definition = {}, variables }): Content => renderMail(definition, variables),
-    media(media): Content {
-      const { contentType, filename: name } = attachedAs(media)
-      // Without a filename, the name is made from the type.
-      const filename = filenameIssue(name) ? `${media.mediaType}.bin` : name
-      const source = mediaContent ? { content: '' } : { path: media.mediaUrl }
-      const type = media.mimetype !== undefined && { content_type: contentType }
-      // A mail without a text would be refused.
-      return { text: media.caption || filename, attachments: [{ ...source, filename, ...type }] }
-    },
-  })
+function attached(media: MediaDescription, content: Buffer | undefined) {
+  const { contentType, filename: name } = attachedAs(media)
+  // Without a filename, the name is made from the type.
+  const filename = filenameIssue(name) ? `${media.mediaType}.bin` : name
+  const source = content ? { content: '' } : { path: media.mediaUrl }
+  const type = media.mimetype !== undefined && { content_type: contentType }
+  // A mail without a text would be refused.
+  return { text: media.caption || filename, attachments: [{ ...source, filename, ...type }] }
+}

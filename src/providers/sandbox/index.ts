@@ -11,6 +11,7 @@ export const sandbox = defineProvider({
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 4096,
   onUncertain: 'hold',
+  mail: {},
   template: textTemplate,
   config: z.strictObject({}),
   call: 'sandbox',

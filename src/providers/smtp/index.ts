@@ -11,6 +11,7 @@ export const smtp = defineProvider({
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 4096,
   onUncertain: 'hold',
+  mail: {},
   template: mailTemplate,
   config,
   // mail.ts composes the mail, and outcome.ts reads the server's replies.

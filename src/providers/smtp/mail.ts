@@ -1,13 +1,12 @@
 import { Readable } from 'node:stream'
 import MailComposer from 'nodemailer/lib/mail-composer'
-import { domainOf, parseMailbox } from '../../core/contacts/mailbox.ts'
-import { byType, type MediaDescription } from '../../core/messages/message.ts'
+import { encodeWord } from 'nodemailer/lib/mime-funcs'
+import { parseMailbox } from '../../core/contacts/mailbox.ts'
+import type { MediaDescription } from '../../core/messages/message.ts'
 import type { Outcome } from '../../core/sends/outcome.ts'
 import type { Delivery } from '../delivery.ts'
 import { attachedAs } from '../shared/mail/attachment-name.ts'
-import { headersOfMail } from '../shared/mail/mail-fields.ts'
-import { subjectOf } from '../shared/mail/mail-subject.ts'
-import { renderMail } from '../shared/mail/mail-template.ts'
+import { mailOfSend } from '../shared/mail/mail-of-send.ts'
 import { returnPathOf, type SmtpConfig } from './config.ts'
 
 export interface Mail {
@@ -23,36 +22,25 @@ export interface Mail {
   read(): Readable
 }
 
-interface Texts {
-  subject?: string | undefined
-  text?: string | undefined
-  html?: string | undefined
-}
-
 const refused = { outcome: 'rejected', fault: 'message' } as const
 
 /** Composes the mail of a delivery; an outcome says why it is impossible. */
 export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
-  const { requestId, contact, config } = delivery
-  const from = parseMailbox(config.from)
-  if (!from)
-    return { outcome: 'channel_refused', fault: 'sender', reason: "the channel's from contains no address" }
-  const { message } = delivery
-  if (message.type === 'template' && !message.template.definition) {
+  const { requestId, contact, config, message } = delivery
+  if (message.type === 'template' && !message.template.definition)
     return { ...refused, reason: 'the template is not registered with the channel' }
-  }
+  const { from, messageId, subject, replyTo, headers, text, html } = mailOfSend(delivery)
+  if (!from || !messageId)
+    return { outcome: 'channel_refused', fault: 'sender', reason: "the channel's from contains no address" }
   const attached = attachmentOf(delivery)
-  const { subject, ...texts } = textsOf(delivery)
-  const messageId = `<${requestId}@${domainOf(from.address)}>`
   const composer = new MailComposer({
     from,
     to: { name: contact.name ?? '', address: contact.value },
     messageId,
-    // A template's subject may be empty after filling in the variables.
-    subject: subject?.trim() || subjectOf(delivery),
-    replyTo: config.replyTo && parseMailbox(config.replyTo),
-    headers: headersOfMail(config.headers, requestId),
-    ...texts,
+    headers: { ...asFields(headers), Subject: subjectField(subject) },
+    replyTo: replyTo && parseMailbox(replyTo),
+    text,
+    html: html === undefined ? undefined : asItIs(html),
     attachments: attached ? [attached.attachment] : [],
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -67,12 +55,29 @@ export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
   }
 }
 
-const textsOf = ({ message }: Delivery<SmtpConfig>): Texts =>
-  byType(message, {
-    text: ({ value }) => ({ text: value }),
-    media: ({ caption }) => ({ text: caption }),
-    template: ({ definition = {}, variables }) => renderMail(definition, variables),
-  })
+/** nodemailer would drop a carriage return that stands alone. */
+const asItIs = (html: string) =>
+  /\r(?!\n)/.test(html) ? { content: html, contentTransferEncoding: 'base64' as const } : html
+
+/** RFC 5322, 2.1.1: a word of a line of its own, after a space. A longer one is encoded, which may be cut. */
+const longestWord = 997
+
+/** Lists of ids, which nodemailer writes itself. */
+const ofIds = /^(references|in-reply-to)$/i
+
+/** As they are: nodemailer would rewrite some. */
+const asFields = (headers: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      ofIds.test(name) ? value : { prepared: true, foldLines: true, value },
+    ]),
+  )
+
+const subjectField = (subject: string) =>
+  subject.split(' ').some((word) => word.length > longestWord)
+    ? { prepared: true, foldLines: true, value: encodeWord(subject, 'Q', 52) }
+    : subject
 
 function attachmentOf({ message, mediaContent }: Delivery<SmtpConfig>) {
   if (message.type !== 'media') return undefined

@@ -20,6 +20,7 @@ export const webhook = defineProvider({
   maxTextCharacters: 4096,
   // The receiver recognises a repeat by its webhook-id.
   onUncertain: 'resend',
+  mail: {},
   template: textTemplate,
   config,
   retryDelaysOf: ({ retryDelaysSeconds }) => retryDelaysSeconds,

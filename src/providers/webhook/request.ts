@@ -37,7 +37,8 @@ function bodyOf(delivery: Delivery<WebhookConfig>): Buffer | EncodedBody {
 
 function payloadOf(delivery: Delivery<WebhookConfig>) {
   const { requestId, channelId, contact, flowId, conversationId } = delivery
-  return { requestId, channelId, contact, message: messageOf(delivery), flowId, conversationId }
+  const { email, ...message } = messageOf(delivery)
+  return { requestId, channelId, contact, message, email, flowId, conversationId }
 }
 
 /** The message in the form of the API, with media content as base64, and with the text of a registered template. */

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import type { ProviderRules } from '../../../src/core/channels/provider.ts'
+import type { MailFields } from '../../../src/core/messages/mail.ts'
+import { mailFields } from '../../../src/core/messages/mail-body.ts'
 import {
   type MediaDescription,
   type Message,
@@ -24,6 +26,7 @@ const texts = (max: number) =>
 const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0')
 const isOneLine = (text: string) =>
   isStorable(text) && !/[\p{Cc}/\\]/u.test(text) && text !== '.' && text !== '..'
+const isOnOneLine = (text: string) => isStorable(text) && !/\p{Cc}/u.test(text)
 const content = Buffer.from('the content of a file')
 const filenames = fc.constantFrom('report.pdf', 'Setup.EXE', 'run.js', 'exe', '.ps1', 'a.exe.txt')
 const links = fc.constantFrom('https://example.com/file', 'https://example.com/a%20b?c=d&e=%20#f')
@@ -47,12 +50,40 @@ export function anyMessage(
     media: () => anyMedia(rules),
     template: () => fc.constantFrom(...definitions).chain((definition) => anyTemplate(rules, definition)),
   }
-  const contact = { type: rules.contactTypes[0] ?? 'phone', value: '' }
+  const contact = { type: rules.mail ? 'email' : (rules.contactTypes[0] ?? 'phone'), value: '' } as const
   return fc
     .constantFrom(...rules.messageTypes)
     .chain((type) => types[type]())
+    .chain((any) => (rules.mail ? fc.option(anyMail(any), { nil: any }) : fc.constant(any)))
     .filter(({ message }) => sendIssue(rules, { contact, message, hasPublicUrl: true }) === undefined)
 }
+
+const inHeader = fc.stringMatching(/^[!-~]([ -~]{0,60}[!-~])?$/)
+const inTag = fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/).filter((text) => text !== '__proto__')
+
+/** What a client may say of a mail, as the API takes it. */
+export const anyMailFields: fc.Arbitrary<MailFields> = fc
+  .record(
+    {
+      subject: texts(998).filter(isOnOneLine),
+      html: texts(2000).filter(isStorable),
+      fromName: texts(256).filter(isOnOneLine),
+      replyTo: fc.constantFrom('help@example.com', "o'neil+x@Example.com"),
+      headers: fc
+        .dictionary(fc.stringMatching(/^[Xx]-[A-Za-z0-9-]{1,20}$/), inHeader, { maxKeys: 3 })
+        .map((headers) => ({ ...headers, References: '<a@example.com> <b@example.com>' })),
+      tags: fc.dictionary(inTag, inTag, { maxKeys: 3 }),
+    },
+    { requiredKeys: [] },
+  )
+  // The schema says the rest, such as that a header is given once.
+  .filter((fields) => mailFields.safeParse(fields).success)
+
+const anyMail = ({ message, content }: AnyMessage): fc.Arbitrary<AnyMessage> =>
+  anyMailFields.map(({ html, ...others }) => {
+    const email = message.type === 'text' ? { html, ...others } : others
+    return { message: { ...message, email }, content }
+  })
 
 function anyMedia(rules: ProviderRules): fc.Arbitrary<AnyMessage> {
   return fc

@@ -132,6 +132,24 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
         arbitrary: fc.constantFrom({ ['k'.repeat(65)]: valueMark }, { 'a b': valueMark }, [valueMark]),
       },
     ),
+    // Most channels and contacts take none.
+    email: fc.oneof(
+      { weight: 30, arbitrary: fc.constant(undefined) },
+      {
+        weight: 1,
+        arbitrary: fc.record(
+          {
+            subject: mostly(text, ofLength(999)),
+            html: mostly(text, ofLength(262_145)),
+            fromName: mostly(text, ofLength(257)),
+            replyTo: mostly(emails, `${valueMark} <ann@example.com>`),
+            headers: fc.constantFrom({ 'X-A': valueMark }, { 'X-A': 'ü' }, { Bcc: valueMark }, [valueMark]),
+            tags: fc.constantFrom({ a: valueMark }, { a: `${valueMark} b` }, { 'a b': valueMark }),
+          },
+          { requiredKeys: [] },
+        ),
+      },
+    ),
     'message.flowId': flows,
     'contact.name': mostly(text, ofLength(257)),
     'message.text.value': mostly(

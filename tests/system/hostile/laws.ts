@@ -77,7 +77,7 @@ const fields = Object.keys(bodySchemas.channelInBody.properties ?? {})
 const headers = ['Content-Type', 'Content-Encoding', 'Idempotency-Key']
 const fieldsOfReceipt = Object.keys(receiptBody.shape).join('|')
 const knownPath = new RegExp(
-  `^(body|(${fields.join('|')})[\\w.[\\]]*|(\\[\\d+\\]\\.)?(${fieldsOfReceipt})|\\[\\d+\\]|${headers.join('|')}): .`,
+  `^(body|(${fields.join('|')})[\\w.[\\]-]*|(\\[\\d+\\]\\.)?(${fieldsOfReceipt})|\\[\\d+\\]|${headers.join('|')}): .`,
 )
 const unknownField = /: unknown (field|parameter)(;|$)/
 

@@ -101,7 +101,7 @@ export function createFetchLinkedMedia(
     if ('outcome' in taken) return taken
     if (performance.now() < tooLateAt) lateMedia.delete(requestId)
     else lateMedia.set(requestId, taken)
-    return { ...delivery, message: { type: 'media', media: taken.media }, mediaContent: taken.content }
+    return { ...delivery, message: { ...message, media: taken.media }, mediaContent: taken.content }
   }
 }
 

@@ -1,14 +1,18 @@
 import { z } from 'zod'
 import { parseMailbox } from '../../../core/contacts/mailbox.ts'
+import {
+  areDistinct,
+  headerIssue,
+  headerValue,
+  maxHeaders,
+  oneClick,
+} from '../../../core/messages/mail-headers.ts'
 import { renderTemplate } from '../../../core/messages/template.ts'
 import { optional, singleLine } from '../../../core/requests/fields.ts'
 
 /** The fields that channels of mail have in common, whatever carries the mail. */
 
 export const maxFieldLength = 255
-const maxHeaders = 20
-/** RFC 5322, 2.1.1. */
-const maxLineLength = 998
 
 export const mailbox = singleLine(1, 512).refine(
   (value) => parseMailbox(value) !== undefined,
@@ -44,14 +48,6 @@ const headerName = singleLine(1, 64)
     (name) => !ownHeaders.test(name),
     'is set by the service; use the field of the config, if there is one',
   )
-const headerValue = singleLine(1, maxLineLength)
-  .regex(/^[ -~]*$/, 'has to be ASCII')
-  .refine((value) => value.trim() !== '', 'is empty')
-
-const unsubscribe = 'list-unsubscribe'
-const unsubscribeForm = /^<(https:\/\/|mailto:)[^<>\s]+>(\s*,\s*<(https:\/\/|mailto:)[^<>\s]+>)*$/i
-const autoSubmittedForm = /^(no|auto-generated|auto-replied)$/
-
 /** Further headers of each mail. Values may contain `{requestId}`. */
 export const mailHeaders = optional(
   z
@@ -59,45 +55,42 @@ export const mailHeaders = optional(
       error: (issue) => (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined),
     })
     .refine((headers) => Object.keys(headers).length <= maxHeaders, `at most ${maxHeaders}`)
-    .refine(
-      (headers) =>
-        new Set(Object.keys(headers).map((name) => name.toLowerCase())).size === Object.keys(headers).length,
-      'contains a header twice',
-    )
+    .refine((headers) => areDistinct(Object.keys(headers)), 'contains a header twice')
     .superRefine((headers, context) => {
       for (const [name, value] of Object.entries(headers)) {
-        const message = formIssue(name.toLowerCase(), value)
+        const message = headerIssue(name, value)
         if (message) context.addIssue({ code: 'custom', path: [name], message })
       }
     }),
 )
 
-function formIssue(name: string, value: string): string | undefined {
-  if (name === unsubscribe && !unsubscribeForm.test(value))
-    return 'has to be <https://…> or <mailto:…>, or several of them with commas between'
-  if (name === 'auto-submitted' && !autoSubmittedForm.test(value))
-    return 'has to be no, auto-generated or auto-replied'
-  return undefined
-}
-
 /**
- * The further headers of one mail. A mail of this service is automatic, unless the channel says otherwise, so no mailbox answers
- * it with a notice of absence (RFC 3834). A link to unsubscribe works with one click (RFC 8058).
+ * The further headers of one mail: those of the channel, and of the client, which win. A mail of this service is automatic, unless
+ * they say otherwise, so no mailbox answers it with a notice of absence (RFC 3834). A link to unsubscribe works with one click (RFC 8058).
  */
 export function headersOfMail(
-  headers: Readonly<Record<string, string>> = {},
+  ofChannel: Readonly<Record<string, string>> = {},
   requestId: string,
+  ofClient: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
-  const given = Object.entries(headers).map(([name, value]) => [
+  const filled = Object.entries(ofChannel).map(([name, value]): [string, string] => [
     name,
     value.replaceAll('{requestId}', requestId),
   ])
-  const names = Object.keys(headers).map((name) => name.toLowerCase())
-  const unsubscribeBy = given.find(([name]) => name?.toLowerCase() === unsubscribe)?.[1] ?? ''
-  const hasOneClick = /<https:/i.test(unsubscribeBy) && !names.includes('list-unsubscribe-post')
+  const isOfClient = byName(Object.entries(ofClient))
+  const given = [
+    ...filled.filter(([name]) => !isOfClient.has(name.toLowerCase())),
+    ...Object.entries(ofClient),
+  ]
+  const values = byName(given)
+  const hasOneClick =
+    /<https:/i.test(values.get('list-unsubscribe') ?? '') && !values.has('list-unsubscribe-post')
   return {
-    ...(!names.includes('auto-submitted') && { 'Auto-Submitted': 'auto-generated' }),
+    ...(!values.has('auto-submitted') && { 'Auto-Submitted': 'auto-generated' }),
     ...Object.fromEntries(given),
-    ...(hasOneClick && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
+    ...(hasOneClick && { 'List-Unsubscribe-Post': oneClick }),
   }
 }
+
+const byName = (headers: readonly [string, string][]) =>
+  new Map(headers.map(([name, value]) => [name.toLowerCase(), value]))

@@ -44,11 +44,21 @@ const message = z.discriminatedUnion('type', [
       .refine(({ base64, mediaUrl }) => base64 !== undefined || mediaUrl !== undefined, 'no content'),
   }),
 ])
+const texts = z.record(z.string(), z.string()).optional()
+const email = z.strictObject({
+  subject: z.string().optional(),
+  html: z.string().optional(),
+  fromName: z.string().optional(),
+  replyTo: z.string().optional(),
+  headers: texts,
+  tags: texts,
+})
 const payload = z.strictObject({
   requestId: z.uuid(),
   channelId: z.uuid(),
   contact: z.strictObject({ type: z.enum(contactTypes), value: z.string(), name: z.string().optional() }),
   message,
+  email: email.optional(),
   flowId: z.string().nullable(),
   conversationId: z.uuid(),
 })
