@@ -122,19 +122,22 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
     ),
     reference: mostly(text, ofLength(257)),
     expiresInSeconds: fc.oneof(
-      { weight: 40, arbitrary: fc.constantFrom(1, 60, 604_800) },
+      { weight: 100, arbitrary: fc.constantFrom(1, 60, 604_800) },
       { weight: 1, arbitrary: fc.constantFrom(0, 604_801, 0.5) },
     ),
     metadata: fc.oneof(
-      { weight: 40, arbitrary: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), text, { maxKeys: 1 }) },
+      {
+        weight: 100,
+        arbitrary: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.constant(valueMark), { maxKeys: 1 }),
+      },
       {
         weight: 1,
         arbitrary: fc.constantFrom({ ['k'.repeat(65)]: valueMark }, { 'a b': valueMark }, [valueMark]),
       },
     ),
-    // Most channels and contacts take none.
     email: fc.oneof(
-      { weight: 30, arbitrary: fc.constant(undefined) },
+      // Others refuse it, whatever it is.
+      { weight: providers[provider].mail ? 6 : 300, arbitrary: fc.constant(undefined) },
       {
         weight: 1,
         arbitrary: fc.record(

@@ -18,7 +18,7 @@ export interface World {
   requestId: string
   /** Keys of the account that lack a permission or are no longer valid. */
   keys: { readOnly: string; sendOnly: string; expired: string; revoked: string }
-  stranger: { apiKey: string; channelId: string; flowId: string }
+  stranger: { accountId: string; apiKey: string; channelId: string; flowId: string }
 }
 
 export interface Target {
