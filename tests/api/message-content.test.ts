@@ -62,12 +62,20 @@ test('the content of a scheduled send is read, too', async () => {
   expect((await read(await send(text, { sendAt: inSeconds(3600) }))).body.message).toEqual(text)
 })
 
+test('what was said of a mail is read beside its message, and is null where nothing was', async () => {
+  const email = { subject: 'Hello', html: '<p>Hello</p>', headers: { 'X-A': 'b' } }
+  const contact = { value: 'ann@example.com', type: 'email' }
+  const { body } = await read(await accept(service, account, { contact, message: text, email }))
+  expect([body.message, body.email]).toStrictEqual([text, email])
+  expect((await read(await send(text))).body.email).toBeNull()
+})
+
 test('an erased content is null', async () => {
   const requestId = await send(text)
   await db.execute(sql`update sends set status = 'sent', finished_at = now() where request_id = ${requestId}`)
   expect(await eraseSends(db, [requestId])).toBe(1)
   const { status, body } = await read(requestId)
-  expect([status, body.message]).toEqual([200, null])
+  expect([status, body.message, body.email]).toEqual([200, null, null])
 })
 
 test('a timeline holds no content unless it is asked for', async () => {

@@ -24,6 +24,6 @@ export function getMessage({ db }: Needs<'db'>, { serve }: AccountSteps) {
     const timeline = withoutHosts(buildTimeline(found.send, found.events, 'whole'))
     if (!query.include) return timeline
     const content = await deadline.spend(findContent(db, requestId, caller.accountId))
-    return { ...timeline, message: content ? sentMessage(content.message) : null }
+    return { ...timeline, ...(content ? sentMessage(content.message) : { message: null, email: null }) }
   })
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { maxCanceled } from '../../../db/sends/cancel-sets.ts'
-import { sentMessageFields } from '../../core/messages/sent-message.ts'
+import { sentMailFields, sentMessageFields } from '../../core/messages/sent-message.ts'
 import { cancelRequest, moveRequest } from '../../core/requests/change-requests.ts'
 import { includeParameters, readIncludeQuery } from '../../core/requests/include-query.ts'
 import { listParameters, readListQuery } from '../../core/requests/list-query.ts'
@@ -42,6 +42,11 @@ const timeline = named(
       .object(sentMessageFields)
       .nullable()
       .describe('With `include=message`: what was sent. Null once it was erased.')
+      .optional(),
+    email: z
+      .object(sentMailFields)
+      .nullable()
+      .describe('With `include=message`: the `email` of the request. Null if it had none, or was erased.')
       .optional(),
   }),
 )

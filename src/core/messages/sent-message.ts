@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { MailFields } from './mail.ts'
 import { type Message, mediaTypes, messageTypes } from './message.ts'
 
 const text = (what: string) => z.string().describe(what).optional()
@@ -32,8 +33,25 @@ export const sentMessageFields = {
     .optional(),
 }
 
+const texts = (what: string) => z.record(z.string(), z.string()).describe(what).optional()
+
+/** What was said of the mail, as its account reads it. */
+export const sentMailFields = {
+  subject: text('The subject.'),
+  html: text('The message as HTML.'),
+  fromName: text('The name of the sender.'),
+  replyTo: text('The address that answers go to.'),
+  headers: texts('Further headers.'),
+  tags: texts('Tags for the statistics of the vendor.'),
+}
+
 /** Leaves out the template's registration with the channel, which is the operator's. */
-export const sentMessage = (message: Message): Message =>
-  message.type === 'template'
-    ? { type: 'template', template: { name: message.template.name, variables: message.template.variables } }
-    : message
+export function sentMessage({ email, ...message }: Message): { message: Message; email: MailFields | null } {
+  return { message: withoutDefinition(message), email: email ?? null }
+}
+
+function withoutDefinition(message: Message): Message {
+  if (message.type !== 'template') return message
+  const { name, variables } = message.template
+  return { type: 'template', template: { name, variables } }
+}
