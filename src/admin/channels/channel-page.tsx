@@ -6,6 +6,7 @@ import { channelStatus } from '../../core/channels/channel-status.ts'
 import { plainWarning } from '../../core/channels/plain-channel.ts'
 import { shownFallback } from '../../core/sends/fallback.ts'
 import { autoCauses } from '../../core/suppression/suppression.ts'
+import { unknownCodes } from '../../providers/unknown-codes.ts'
 import { History } from '../audit/history.tsx'
 import { HourChart } from '../numbers/chart.tsx'
 import { FailureTable } from '../numbers/failure-table.tsx'
@@ -61,9 +62,31 @@ export function ChannelPage({
         of={of}
         from={firstHourOf('day', now)}
       />
+      <UnknownCodes provider={channel.provider} failures={failures} />
       <Setup channel={channel} facts={facts} />
       <History target={channel.channelId} changes={changes} />
     </Layout>
+  )
+}
+
+/** Codes whose decision is missing in the provider's tables, so that the status decided. */
+function UnknownCodes({ provider, failures }: { provider: string; failures: readonly FailureCount[] }) {
+  const unknown = unknownCodes(provider, failures)
+  if (unknown.length === 0) return null
+  return (
+    <section aria-labelledby="unknown-codes">
+      <h2 id="unknown-codes">Codes that no table knows, 24 hours</h2>
+      <p>
+        Their status decided. Add them to the provider's file: <code>docs/how-to/add-your-vendor.md</code>
+      </p>
+      <ul>
+        {unknown.map(({ code, sends }) => (
+          <li>
+            <code>{code}</code>, {sends} {sends === 1 ? 'send' : 'sends'}
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 

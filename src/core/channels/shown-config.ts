@@ -6,6 +6,7 @@ const shownFields = new Set([
   'defaultLanguage',
   'from',
   'host',
+  'keyHeader',
   'messagingServiceSid',
   'name',
   'phoneNumberId',

@@ -16,6 +16,8 @@ export const config = z.strictObject({
   verifyToken: optional(
     string.regex(/^[!-~]{1,256}$/, 'has to be the token of the webhook, on one line and without spaces'),
   ),
+  // 360dialog takes its key in this header, and knows the number by the key.
+  keyHeader: optional(z.literal('D360-API-KEY', 'has to be D360-API-KEY, or be left out')),
   baseUrl: baseUrl('https://graph.facebook.com'),
 })
 

@@ -61,10 +61,18 @@ function templateOf(given: TemplateMessage, config: WhatsAppCloudConfig) {
 
 function requestTo(
   what: 'messages' | 'media',
-  { baseUrl, apiVersion, phoneNumberId, accessToken }: WhatsAppCloudConfig,
+  { baseUrl, apiVersion, phoneNumberId, accessToken, keyHeader }: WhatsAppCloudConfig,
   contentType: string,
   body: HttpRequest['body'],
 ): HttpRequest {
+  // https://docs.360dialog.com/partner/integration/waba-integration: without the number's id in the path.
+  if (keyHeader) {
+    return {
+      url: `${baseUrl}/${what}`,
+      headers: { [keyHeader.toLowerCase()]: accessToken, 'content-type': contentType },
+      body,
+    }
+  }
   return {
     url: `${baseUrl}/${apiVersion}/${phoneNumberId}/${what}`,
     headers: { authorization: `Bearer ${accessToken}`, 'content-type': contentType },

@@ -6,6 +6,7 @@ import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import type { Delivery } from '../../../src/providers/delivery.ts'
 import type { Emulator } from '../../../src/providers/shared/dev/emulator.ts'
 import type { EmulatedAnswer } from '../../../src/providers/shared/dev/http-emulator.ts'
+import type { CallContext } from '../../../src/providers/shared/http/http-call.ts'
 import type { WhatsAppCloudConfig } from '../../../src/providers/whatsapp-cloud/config.ts'
 import {
   graphError,
@@ -15,6 +16,7 @@ import {
 import { statusReport } from '../../../src/providers/whatsapp-cloud/dev/reports.ts'
 import { whatsappCloud as rules } from '../../../src/providers/whatsapp-cloud/index.ts'
 import { whatsAppReceipts } from '../../../src/providers/whatsapp-cloud/receipts.ts'
+import { requestFor, upload } from '../../../src/providers/whatsapp-cloud/request.ts'
 import { createHttpClient, type HttpClient } from '../../../workers/http/http.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { httpSender } from '../../support/http-sender.ts'
@@ -938,4 +940,33 @@ describe('its receipts', () => {
   ])('the handshake with %s', (_, query, answer) => {
     expect(whatsAppReceipts.answerCheck?.(new URLSearchParams(query), config)).toBe(answer)
   })
+})
+
+test('a number at 360dialog is called at its address with its key in a header, for messages and media', () => {
+  const given = {
+    phoneNumberId: '1',
+    accessToken: 'd360-key',
+    keyHeader: 'D360-API-KEY',
+    baseUrl: 'https://waba-v2.360dialog.io',
+  }
+  const config = rules.config.parse(given)
+  const media = { mediaType: 'image', mimetype: 'image/png', sizeBytes: 3 } as const
+  const delivery = {
+    ...buildDelivery(rules, config, { message: { type: 'media', media }, mediaContent: Buffer.from('png') }),
+    config,
+  }
+  const requests = [requestFor(delivery, {} as CallContext, '7'), upload.request(delivery)]
+  expect(requests.map((request) => request?.url)).toEqual([
+    'https://waba-v2.360dialog.io/messages',
+    'https://waba-v2.360dialog.io/media',
+  ])
+  for (const request of requests) {
+    expect(request?.headers['d360-api-key']).toBe('d360-key')
+    expect(request?.headers).not.toHaveProperty('authorization')
+  }
+})
+
+test('no other header takes the key', () => {
+  const given = { phoneNumberId: '1', accessToken: 'key', keyHeader: 'Host' }
+  expect(rules.config.safeParse(given).error?.issues).toMatchObject([{ path: ['keyHeader'] }])
 })
