@@ -50,12 +50,14 @@ export function createApp(
   const authenticate = createAuthenticate(runtime)
   const { limitReads, countRefused } = createKeyLimits(runtime)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
-  const handlers = createHandlers(runtime, readiness, timeouts, { authenticate, limitReads })
+  const docs = serveDocs(runtime.settings)
+  const handlers = createHandlers(runtime, readiness, timeouts, { authenticate, limitReads, docs })
 
   app.use('/v1/*', traceRequest)
   app.use(trackRequest(runtime))
   for (const [name, { method, path }] of routesOf(runtime.settings))
     app.on(method.toUpperCase(), [path], ...handlers[name])
+  app.get('/docs/', ...docs.landingBelow)
 
   // After the routes: only a request that matches none of them comes here.
   app.use(
@@ -78,14 +80,20 @@ function createHandlers(
   runtime: Runtime,
   readiness: Readiness,
   timeouts: ClientTimeouts,
-  { authenticate, limitReads }: { authenticate: MiddlewareHandler<ApiEnv> } & Pick<KeyLimiter, 'limitReads'>,
+  {
+    authenticate,
+    limitReads,
+    docs,
+  }: {
+    authenticate: MiddlewareHandler<ApiEnv>
+    docs: ReturnType<typeof serveDocs>
+  } & Pick<KeyLimiter, 'limitReads'>,
 ): Record<RouteName, Handlers> {
   const { settings } = runtime
   const body = bodySteps(settings, timeouts)
   const steps = sendSteps(runtime)
   const send = sendMessage(authenticate, body, steps)
   const receipts = receiveReceipt(runtime, timeouts)
-  const docs = serveDocs(settings)
   const account = {
     serve: createServe({
       authenticate,
@@ -122,7 +130,8 @@ function createHandlers(
       },
     ],
     getOpenApi: docs.document,
-    getDocs: docs.reference,
+    getDocs: docs.landing,
+    getLlms: docs.llms,
     getGuide: docs.page,
   }
 }

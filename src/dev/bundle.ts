@@ -23,6 +23,8 @@ async function bundleProgram(file: string): Promise<void> {
   const program = await rolldown({
     input: file,
     platform: 'node',
+    // A build has what it renders: it is never loaded, and neither are the packages that it needs.
+    external: [/\/render-site\.js$/],
     plugins: [besideItself(dirname(file))],
     logLevel: 'warn',
   })

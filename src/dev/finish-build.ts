@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { chmod, cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { builtGuides } from '../api/docs/guides.ts'
-import { renderGuides } from '../api/docs/render-guides.ts'
+import { renderSite } from '../api/docs/render-site.ts'
+import { builtSite } from '../api/docs/site.ts'
 import { buildFile } from '../platform/process/build.ts'
 import { environmentVariables } from '../platform/settings/environment.ts'
 import { bundle } from './bundle.ts'
@@ -16,14 +16,14 @@ const copied = [
   'src/admin/page/admin.css',
   'src/admin/page/console.js',
   ...['pages.css', 'inter.woff2', 'mark.svg'].map((name) => `src/platform/http/${name}`),
-  ...['docs.css', 'try.js'].map((name) => `src/api/docs/${name}`),
+  ...['docs.css', 'docs.js'].map((name) => `src/api/docs/${name}`),
 ]
 
 /** Adds to a build what the compiler leaves out: files that are served or read, the guides as HTML, the commit, each program in one file, and the right to run the CLI. */
 export async function finishBuild(folder: string): Promise<void> {
   const build = join(root, folder)
   for (const path of copied) await cp(join(root, path), join(build, path), { recursive: true })
-  await writeFile(join(build, 'src/api/docs', builtGuides), JSON.stringify(renderGuides()))
+  await writeFile(join(build, 'src/api/docs', builtSite), JSON.stringify(renderSite()))
   await writeFile(join(build, buildFile), JSON.stringify({ commit: commit() }))
   await bundle(build)
   await chmod(join(build, 'src/cli/main.js'), 0o755)

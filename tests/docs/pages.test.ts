@@ -25,7 +25,21 @@ async function getBy(headers: Record<string, string>, path = '/docs/first-send')
 }
 
 const guides = guideNames.map((name) => `/docs/${name}`)
-const pages = ['/docs', ...guides, '/docs/search?q=callback']
+const operations = [
+  'send-message',
+  'get-message',
+  'list-channels',
+  'on-message-sent',
+  'receive-receipts',
+  'get-media',
+]
+const pages = [
+  '/docs',
+  ...guides,
+  ...operations.map((name) => `/docs/${name}`),
+  '/docs/schemas',
+  '/docs/search?q=callback',
+]
 const linked = (html: string) =>
   [...html.matchAll(/(?:src|href|action)="([^"]+)"/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'))
 
@@ -83,7 +97,7 @@ test('the pages load only what this service serves, by relative addresses, so th
     const loaded = [...text.matchAll(/<(?:script|link|img)[^>]* (?:src|href)="([^"]+)"/g)].map(
       ([, path]) => path,
     )
-    expect(loaded).toHaveLength(3)
+    expect(loaded).toHaveLength(4)
     for (const path of loaded) expect(path).toMatch(/^(?:docs\/)?[\w-]+\.(?:css|js|svg)$/)
     expect(linked(text).filter((link) => link.startsWith('/'))).toEqual([])
   }
@@ -134,8 +148,30 @@ describe('the search', () => {
     const text = await search('VERIFY callback')
     expect(text).toContain('<a href="callbacks#verify-it">Callbacks: Verify it</a>')
     expect(await search('idempotent-replayed')).toContain('href="idempotent-retry#')
-    expect(await search('cancel waits')).toContain('href="../docs#cancelMessage"')
+    expect(await search('cancel waits')).toContain('href="cancel-message"')
     expect(await search('verify zebra')).toContain('Nothing found')
+  })
+
+  test.each([
+    ['sandbox', 'try-it#'],
+    ['pagination', 'pagination#'],
+    ['unsubscribe', 'suppressions#'],
+    ['attachment', 'media#'],
+    ['closeConversation', 'send-message'],
+    ['webhok', 'callbacks#'],
+    ['idempotncy', 'errors#invalid_idempotency_key'],
+    ['delivred', 'receipts#'],
+    ['sandbx', 'try-it#'],
+    ['rate limit', 'errors#rate_limited'],
+    ['channel_not_found', 'errors#channel_not_found'],
+    ['getKey', 'get-key'],
+  ])('finds %s', async (query, href) => {
+    const [, found = ''] = (await search(query)).split('<ul class="found">')
+    expect(found.split('</ul>')[0]).toContain(`<li><a href="${href}`)
+  })
+
+  test('does not find a short word within others', async () => {
+    expect(await search('cc')).toContain('Found: 1<')
   })
 
   test.each(['', '   ', '"><script>alert(1)</script>', '$&', 'a'.repeat(5000), '(', '\u0000'])(
@@ -164,7 +200,18 @@ test('headers forbid the browser to load, run or call anything from other hosts,
   }
 })
 
-describe.each(['/openapi.json', '/docs', '/docs/errors', '/docs/try.js', '/docs/docs.css'])('%s', (path) => {
+describe.each([
+  '/openapi.json',
+  '/llms.txt',
+  '/docs',
+  '/docs/',
+  '/docs/errors',
+  '/docs/errors.md',
+  '/docs/send-message',
+  '/docs/send-message.md',
+  '/docs/docs.js',
+  '/docs/docs.css',
+])('%s', (path) => {
   test('a file that the client has cached is not sent again', async () => {
     const { headers } = await get(path)
     const tag = headers.get('ETag') ?? ''
@@ -188,9 +235,86 @@ describe.each(['/openapi.json', '/docs', '/docs/errors', '/docs/try.js', '/docs/
   })
 })
 
-test.each(['/docs/absent.js', '/docs/..%2Fpackage.json', '/docs/index.html', '/docs/', '/docs/guides.json'])(
-  '%s is a 404',
-  async (path) => {
-    expectError(await request(service, path), 404, 'No such route.')
-  },
-)
+test.each([
+  '/docs/absent.js',
+  '/docs/..%2Fpackage.json',
+  '/docs/index.html',
+  '/docs/site.json',
+  '/docs/search.md',
+])('%s is a 404', async (path) => {
+  expectError(await request(service, path), 404, 'No such route.')
+})
+
+describe('a page that is absent', () => {
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+
+  test('is HTML for a browser, with the headers of an error, and leads on', async () => {
+    const { status, headers, text } = await get('/docs/absent', { headers: { Accept: browser } })
+    expect(status).toBe(404)
+    expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8')
+    expect(headers.get('Error-Code')).toBe('route_not_found')
+    expect(headers.get('X-Request-Id')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(headers.get('Content-Security-Policy')).toContain("default-src 'none'")
+    expect(text).toContain('<h1>There is no such page</h1>')
+    expect(text).toContain('<a href="../docs">overview</a>')
+  })
+
+  test.each(['application/json', '*/*', 'application/json, text/html;q=0.5'])(
+    'is the error in JSON for who accepts %s',
+    async (accept) => {
+      const answer = await request(service, '/docs/absent', { headers: { Accept: accept } })
+      expectError(answer, 404, 'No such route.')
+    },
+  )
+
+  test('a page that is there does not depend on what is accepted', async () => {
+    for (const accept of [browser, 'application/json', '*/*'])
+      expect((await get('/docs/errors', { headers: { Accept: accept } })).status).toBe(200)
+  })
+})
+
+describe('for programs', () => {
+  test('each guide and each route is Markdown, too', async () => {
+    for (const page of [...guides, ...operations.map((name) => `/docs/${name}`)]) {
+      const { status, headers, text } = await get(`${page}.md`)
+      expect([status, headers.get('Content-Type')]).toEqual([200, 'text/markdown; charset=utf-8'])
+      expect(text).toMatch(/^# /)
+      expect(text).not.toMatch(/127\.0\.0\.1:3000|address\.invalid|<!--/)
+    }
+  })
+
+  test('llms.txt names each guide and each route, and its links open', async () => {
+    const { headers, text } = await get('/llms.txt')
+    expect(headers.get('Content-Type')).toBe('text/plain; charset=utf-8')
+    expect(text).toMatch(/^# Outbound Messaging API\n\n> /)
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
+    for (const guide of guides) expect(links).toContain(`${service.url}${guide}.md`)
+    expect(links.length).toBeGreaterThan(50)
+    for (const link of links) expect((await get(link)).status, link).toBe(200)
+  })
+})
+
+test('samples are marked by classes, and no page has a style or a script within it', async () => {
+  const sample = (await get('/docs/send-message')).text
+  expect(sample).toMatch(/<span class="string[\w-]*">/)
+  expect((await get('/docs/idempotent-retry')).text).toContain('<span class="keyword">async</span>')
+  for (const page of pages) expect((await get(page)).text).not.toMatch(/ style="|<style|<script(?! src)/)
+})
+
+test('pages lead to the one before and the one after, in the order of the contents', async () => {
+  const order = linked((await get('/docs')).text).filter((link) => /^docs\/[\w-]+$/.test(link))
+  const names = [...new Set(order.map((link) => link.replace('docs/', '')))]
+  const next = (text: string) => /rel="next" href="([^"]+)"/.exec(text)?.[1]
+  const seen = ['first-send']
+  for (let at: string | undefined = 'first-send'; at; ) {
+    at = next((await get(`/docs/${at}`)).text)
+    if (at) seen.push(at)
+  }
+  expect(names.filter((name) => !seen.includes(name) && !['search', 'schemas'].includes(name))).toEqual([])
+  expect(new Set(seen).size).toBe(seen.length)
+})
+
+test('no page is so long that nobody reads it', async () => {
+  for (const page of pages.filter((one) => one !== '/docs/schemas'))
+    expect((await get(page)).text.length, page).toBeLessThan(90_000)
+})

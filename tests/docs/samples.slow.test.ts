@@ -84,23 +84,22 @@ describe.each(languages)('in $label', (language) => {
   })
 
   test('the samples of the reference for a send and a list do what they say', async () => {
-    const html = await (await fetch(`${service.url}/docs`)).text()
-    for (const [id, expected] of [
-      ['sendMessage', 'requestId'],
-      ['listMessages', 'messages'],
+    for (const [name, expected] of [
+      ['send-message', 'requestId'],
+      ['list-messages', 'messages'],
     ] as const) {
-      const section = html.slice(html.indexOf(`<section class="operation" id="${id}">`))
+      const html = await (await fetch(`${service.url}/docs/${name}`)).text()
       const [, shown = ''] =
-        new RegExp(`<summary>${language.label}</summary><pre[^>]*><code>(.*?)</code>`, 's').exec(section) ??
-        []
+        new RegExp(`data-language="${language.label}"><pre[^>]*><code>(.*?)</code>`, 's').exec(html) ?? []
       const code = shown
+        .replaceAll(/<[^>]+>/g, '')
         .replaceAll('&quot;', '"')
         .replaceAll('&#39;', "'")
         .replaceAll('&lt;', '<')
         .replaceAll('&gt;', '>')
         .replaceAll('&amp;', '&')
         .replaceAll(/"channelId": "[^"]*"/g, `"channelId": "${account.channelId}"`)
-        .replace('order-4711-shipped', `reference-${name}`)
+        .replace('order-4711-shipped', `reference-${language.label}`)
       expect(await outputOf(language, code)).toContain(`"${expected}"`)
     }
   })

@@ -118,7 +118,9 @@ function batch(
 
 test('the document has the routes of the service, and no other', () => {
   const routes = createApp(service.api).routes.filter(({ method }) => method !== 'ALL')
-  const served = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+  const served = routes.map(
+    ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}').replace(/(.)\/$/, '$1')}`,
+  )
   const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   )

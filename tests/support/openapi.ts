@@ -98,7 +98,8 @@ const pathForms = Object.keys(document.paths).map((template) => ({
 /** Without its query, and with `.` and `..` resolved, as they are in every URL. */
 function pathnameOf(path: string): string {
   try {
-    return new URL(`http://localhost${path}`).pathname
+    // `/docs/` is `/docs`, under another address.
+    return new URL(`http://localhost${path}`).pathname.replace(/^\/docs\/$/, '/docs')
   } catch {
     return path
   }

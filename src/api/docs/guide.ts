@@ -1,35 +1,33 @@
-/** A heading of a guide and what follows it, for the search. */
+/** A heading of a guide and what follows it, for the search and the outline. */
 export interface Section {
   id: string
   heading: string
+  depth: number
   text: string
 }
 
-/** A guide of docs/client, as HTML. */
+/** A guide of docs/client, as HTML and as Markdown. */
 export interface Guide {
   name: string
   title: string
+  /** Its first sentence. */
+  about: string
   html: string
+  markdown: string
   sections: Section[]
+  /** The day of its last change; absent if the sources have no history. */
+  changedOn?: string
 }
 
-/** In the order in which a client needs them. */
-export const guideNames = [
-  'first-send',
-  'errors',
-  'idempotent-retry',
-  'templates',
-  'media',
-  'mail',
-  'later-and-cancel',
-  'login-code',
-  'batch',
-  'list',
-  'callbacks',
-  'receipts',
-  'suppressions',
-  'limits',
-  'typed-clients',
-] as const
+/** The guides by their groups, in the order in which a client needs them. */
+export const guideGroups = {
+  Start: ['first-send', 'try-it'],
+  Send: ['templates', 'media', 'mail', 'login-code', 'later-and-cancel', 'batch'],
+  Follow: ['callbacks', 'receipts', 'list', 'pagination'],
+  Rely: ['errors', 'idempotent-retry', 'limits', 'suppressions', 'never'],
+  More: ['typed-clients', 'changelog'],
+} as const
 
-export type GuideName = (typeof guideNames)[number]
+export type GuideName = (typeof guideGroups)[keyof typeof guideGroups][number]
+
+export const guideNames: readonly GuideName[] = Object.values(guideGroups).flat()

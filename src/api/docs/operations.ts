@@ -15,41 +15,44 @@ export interface Parameter {
 /** An operation of the document with its place: a route, or a callback to the client's own URL. */
 export interface PlacedOperation {
   id: string
+  /** The name of its page: `sendMessage` is at `send-message`. */
+  slug: string
+  tag: string
   method: string
   /** Undefined for a callback. */
   path?: string
   operation: Operation
 }
 
+const slugOf = (id: string) => id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
 /** All operations, by their tags, in the order of the document. */
 export function operationsByTag({ tags, paths, webhooks }: OpenApiDocument) {
-  const placed: PlacedOperation[] = [
+  const placed = [
     ...Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
-        id: operation.operationId,
         method: method.toUpperCase(),
         path,
         operation,
       })),
     ),
     ...Object.values(webhooks as Record<string, { post: Operation }>).map(({ post }) => ({
-      id: post.operationId,
       method: 'POST',
       operation: post,
     })),
-  ]
-  return tags.map((tag) => ({
-    tag,
-    operations: placed.filter(({ operation }) => operation.tags[0] === tag.name),
-  }))
+  ].map((each): PlacedOperation => {
+    const id = each.operation.operationId
+    return { id, slug: slugOf(id), tag: each.operation.tags[0] ?? '', ...each }
+  })
+  return tags.map((tag) => ({ tag, operations: placed.filter(({ tag: name }) => name === tag.name) }))
 }
 
-/** The id of the operation that a guide names as `GET /v1/messages/:requestId`. */
-export function operationIds(document: OpenApiDocument): Map<string, string> {
+/** The page of the operation that a guide names as `GET /v1/messages/:requestId`. */
+export function operationSlugs(document: OpenApiDocument): Map<string, string> {
   return new Map(
     operationsByTag(document).flatMap(({ operations }) =>
-      operations.flatMap(({ id, method, path }) =>
-        path === undefined ? [] : [[`${method} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, id] as const],
+      operations.flatMap(({ slug, method, path }) =>
+        path === undefined ? [] : [[`${method} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, slug] as const],
       ),
     ),
   )

@@ -1,41 +1,84 @@
 import { raw } from 'hono/html'
+import type { Child } from 'hono/jsx'
 import type { OpenApiDocument } from '../openapi/document.ts'
 import type { JsonSchema } from '../openapi/json-schema.ts'
-import type { Guide } from './guide.ts'
-import { Prose } from './inline.tsx'
-import { addresses, Layout } from './layout.tsx'
-import { OperationSection } from './operation-section.tsx'
-import { operationIds, operationsByTag } from './operations.ts'
-import { SchemaFields, schemaId } from './schema.tsx'
+import { Highlighting } from './code-block.tsx'
+import { type Guide, guideNames } from './guide.ts'
+import type { Highlight } from './highlight.ts'
+import { Landing } from './landing.tsx'
+import { addresses, Layout, type PageLink, type Place } from './layout.tsx'
+import { OperationPage, partsOf } from './operation-page.tsx'
+import { operationSlugs, operationsByTag } from './operations.ts'
+import { Schemas } from './schemas-page.tsx'
 import type { Found } from './search.ts'
 
-type Schemas = Record<string, JsonSchema>
-
-/** The pages of the clients' documentation: the reference, each guide, and what a search finds. */
-export function docsPages(document: OpenApiDocument, guides: readonly Guide[]) {
+/** The pages of the clients' documentation: the first one, each guide, each route, the schemas, and what a search finds. */
+export function docsPages(document: OpenApiDocument, guides: readonly Guide[], highlight: Highlight) {
   const tags = operationsByTag(document)
-  const entries = tags.map(({ tag, operations }) => ({
-    tag: tag.name,
-    operations: operations.map(({ id, operation }) => ({ id, name: operation.summary })),
-  }))
-  const ids = operationIds(document)
-  const frame = { guides, entries }
+  const operations = tags.flatMap((each) => each.operations)
+  const slugs = operationSlugs(document)
+  const schemas = document.components.schemas as Record<string, JsonSchema>
+  const frame = { guides, tags }
+  const order: PageLink[] = [
+    ...guideNames.map((name) => ({
+      name,
+      title: guides.find((guide) => guide.name === name)?.title ?? name,
+    })),
+    ...operations.map(({ slug, operation }) => ({ name: slug, title: operation.summary })),
+  ]
+  const neighbours = (name: string) => {
+    const at = order.findIndex((link) => link.name === name)
+    return { before: order[at - 1], after: order[at + 1] }
+  }
+  const page = (content: Child) =>
+    `<!doctype html>${(<Highlighting.Provider value={highlight}>{content}</Highlighting.Provider>).toString()}`
 
   return {
-    reference: () =>
-      html(
-        <Layout {...frame} place="/docs" title="Reference">
-          <Reference document={document} tags={tags} />
+    operations,
+    landing: (place: Place) =>
+      page(
+        <Layout {...frame} place={place} title="Overview">
+          <Landing place={place} document={document} {...frame} />
         </Layout>,
       ),
-    guide: ({ name, title, html: content }: Guide) =>
-      html(
-        <Layout {...frame} place="/docs/" title={title} at={name}>
-          <article>{raw(withLinks(content, ids))}</article>
+    guide: (guide: Guide) =>
+      page(
+        <Layout
+          {...frame}
+          {...neighbours(guide.name)}
+          place="/docs/"
+          title={guide.title}
+          at={guide.name}
+          changedOn={guide.changedOn}
+          outline={outlineOf(guide)}
+        >
+          <article>{raw(withLinks(guide.html, slugs))}</article>
+        </Layout>,
+      ),
+    operation: (slug: string) => {
+      const placed = operations.find((one) => one.slug === slug)
+      if (!placed) throw new Error(`There is no operation ${slug}`)
+      return page(
+        <Layout
+          {...frame}
+          {...neighbours(slug)}
+          place="/docs/"
+          title={placed.operation.summary}
+          at={slug}
+          outline={partsOf(placed)}
+        >
+          <OperationPage {...placed} schemas={schemas} />
+        </Layout>,
+      )
+    },
+    schemas: () =>
+      page(
+        <Layout {...frame} place="/docs/" title="Schemas" at="schemas">
+          <Schemas schemas={schemas} />
         </Layout>,
       ),
     search: (query: string, found: readonly Found[]) =>
-      html(
+      page(
         <Layout {...frame} place="/docs/" title="Search" query={query}>
           <h1>{found.length === 0 ? 'Nothing found' : `Found: ${found.length}`}</h1>
           {found.length === 0 && <p>Try fewer or other words.</p>}
@@ -49,64 +92,25 @@ export function docsPages(document: OpenApiDocument, guides: readonly Guide[]) {
           </ul>
         </Layout>,
       ),
+    notFound: () =>
+      page(
+        <Layout {...frame} place="/docs/" title="Not found">
+          <h1>There is no such page</h1>
+          <p>
+            {'It may have another name now. Search for it, or go to the '}
+            <a href={addresses('/docs/').home}>overview</a>.
+          </p>
+        </Layout>,
+      ),
   }
 }
 
-interface ReferenceProps {
-  document: OpenApiDocument
-  tags: ReturnType<typeof operationsByTag>
-}
+const outlineOf = ({ sections }: Guide): PageLink[] =>
+  sections.filter(({ depth }) => depth === 2).map(({ id, heading }) => ({ name: id, title: heading }))
 
-function Reference({ document, tags }: ReferenceProps) {
-  const { below, openapi } = addresses('/docs')
-  return (
-    <>
-      <h1>{document.info.title}</h1>
-      <Prose text={document.info.description} />
-      <p>
-        {'New here? Begin with the '}
-        <a href={below('first-send')}>first send</a>
-        {'. For machines: '}
-        <a href={openapi}>openapi.json</a>
-        {', from which '}
-        <a href={below('typed-clients')}>typed clients</a>
-        {' are made.'}
-      </p>
-      {tags.map(({ tag, operations }) => (
-        <>
-          <h2>{tag.name}</h2>
-          <p>
-            {tag.description}
-            {'externalDocs' in tag && tag.externalDocs && (
-              <>
-                {' Guide: '}
-                <a href={below(tag.externalDocs.url.split('/').at(-1) ?? '')}>
-                  {tag.externalDocs.description}
-                </a>
-              </>
-            )}
-          </p>
-          {operations.map((operation) => (
-            <OperationSection {...operation} />
-          ))}
-        </>
-      ))}
-      <h2>Schemas</h2>
-      {Object.entries(document.components.schemas as Schemas).map(([name, schema]) => (
-        <section id={schemaId(name)}>
-          <h3>{name}</h3>
-          <SchemaFields name={name} schema={schema} />
-        </section>
-      ))}
-    </>
-  )
-}
-
-/** Links each route that a guide names to its operation. */
-const withLinks = (content: string, ids: ReadonlyMap<string, string>) =>
+/** Links each route that a guide names to its page. */
+const withLinks = (content: string, slugs: ReadonlyMap<string, string>) =>
   content.replaceAll(/<code>([A-Z]+ \/[^<]*)<\/code>/g, (code, route: string) => {
-    const id = ids.get(route)
-    return id === undefined ? code : `<a href="${addresses('/docs/').reference}#${id}">${code}</a>`
+    const slug = slugs.get(route)
+    return slug === undefined ? code : `<a href="${slug}">${code}</a>`
   })
-
-const html = (page: { toString(): string }) => `<!doctype html>${page.toString()}`

@@ -1,39 +1,61 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { Marked, type Token, type Tokens } from 'marked'
 import { basePlaceholder } from './base-url.ts'
+import { escaped } from './escaped.ts'
 import { type Guide, type GuideName, guideNames, type Section } from './guide.ts'
+import type { Highlight } from './highlight.ts'
+import { sampleTabs } from './sample-tabs.ts'
 
 /** The address in the guides' source: that of `npm run dev`, so that they can be pasted from there, too. */
 const writtenAddress = 'http://127.0.0.1:3000'
 
-const languages: Record<string, string> = {
-  sh: 'curl',
-  js: 'JavaScript',
-  ts: 'TypeScript',
-  py: 'Python',
-  json: 'JSON',
-}
-/** Samples of one task, of which a reader wants one. */
-const alternatives = ['sh', 'js', 'py']
+const languages: Record<string, string> = { sh: 'curl', js: 'JavaScript', py: 'Python' }
 
 /** The guides of docs/client as HTML, made at build, or from source when they are first read. */
-export function renderGuides(): Guide[] {
+export function renderGuides(highlight: Highlight): Guide[] {
   return guideNames.map((name) => {
-    const source = readFileSync(new URL(`../../../docs/client/${name}.md`, import.meta.url), 'utf8')
-    return renderGuide(
-      name,
-      source.replaceAll(writtenAddress, basePlaceholder).replaceAll(/<!-- [\w ]+ -->\n+/g, ''),
-    )
+    const file = fileURLToPath(new URL(`../../../docs/client/${name}.md`, import.meta.url))
+    const source = readFileSync(file, 'utf8')
+      .replaceAll(writtenAddress, basePlaceholder)
+      .replaceAll(/<!-- [\w ]+ -->\n+/g, '')
+    return { ...renderGuide(name, source, highlight), ...dateOf(file) }
   })
 }
 
-function renderGuide(name: GuideName, source: string): Guide {
+function dateOf(file: string): { changedOn?: string } {
+  try {
+    const log = ['log', '-1', '--format=%cs', '--', file]
+    const changedOn = execFileSync('git', log, { encoding: 'utf8', stdio: 'pipe' }).trim()
+    return changedOn === '' ? {} : { changedOn }
+  } catch {
+    return {}
+  }
+}
+
+function renderGuide(name: GuideName, source: string, highlight: Highlight): Guide {
+  const blockOf = ({ text, lang }: Tokens.Code) =>
+    `<pre tabindex="0"><code>${highlight(text, lang)}</code></pre>`
   const marked = new Marked({
-    renderer: { heading, link, table: numberedTable(), code: ({ text, lang }) => block(text, lang) },
+    renderer: { heading, link, table: numberedTable(), code: (token) => `${blockOf(token)}\n` },
   })
   const tokens = marked.lexer(source)
   const sections = sectionsOf(tokens)
-  return { name, title: sections[0]?.heading ?? name, html: marked.parser(grouped(tokens)), sections }
+  return {
+    name,
+    title: sections[0]?.heading ?? name,
+    about: aboutOf(tokens),
+    html: marked.parser(grouped(tokens, blockOf)),
+    markdown: source.replaceAll(/\]\(([\w-]+)\.md\b/g, `](${basePlaceholder}/docs/$1.md`),
+    sections,
+  }
+}
+
+/** The first sentence of the first paragraph. */
+function aboutOf(tokens: Token[]): string {
+  const text = plain(tokens.find(({ type }) => type === 'paragraph')?.raw ?? '')
+  return /^.*?[.:](?= |$)/.exec(text)?.[0].replace(/:$/, '.') ?? text
 }
 
 /** As GitHub names the anchor of a heading. */
@@ -66,29 +88,49 @@ function numberedTable() {
   }
 }
 
-const block = (text: string, lang: string | undefined) =>
-  `<pre tabindex="0"><code${lang ? ` class="language-${lang}"` : ''}>${escaped(text)}</code></pre>\n`
+const isSample = (token: Token): token is Tokens.Code =>
+  token.type === 'code' && ((token as Tokens.Code).lang ?? '') in languages
 
-/** Samples of the same in several languages become one group, which shows the first and opens the others. */
-function grouped(tokens: Token[]): Token[] {
-  const shown = tokens.filter(({ type }) => type !== 'space')
-  return shown.flatMap((token, index) => {
-    const isSample = (other: Token | undefined) =>
-      other?.type === 'code' && alternatives.includes((other as Tokens.Code).lang ?? '')
-    if (!isSample(token) || !(isSample(shown[index - 1]) || isSample(shown[index + 1]))) return [token]
-    const { text, lang = '' } = token as Tokens.Code
-    const open = isSample(shown[index - 1]) ? '' : ' open'
-    const html = `<details class="sample"${open}><summary>${languages[lang]}</summary>${block(text, lang)}</details>\n`
-    return [{ type: 'html', raw: html, text: html, block: true, pre: false } satisfies Tokens.HTML]
-  })
+/** Samples of the same in several languages, of which a reader wants one, become one group. */
+function grouped(tokens: Token[], blockOf: (token: Tokens.Code) => string): Token[] {
+  const groups: Token[] = []
+  let samples: Tokens.Code[] = []
+  const close = () => {
+    if (samples.length > 1) groups.push(htmlOf(tabsOf(samples, groups.length, blockOf)))
+    else groups.push(...samples)
+    samples = []
+  }
+  for (const token of tokens.filter(({ type }) => type !== 'space')) {
+    if (isSample(token)) samples.push(token)
+    else {
+      close()
+      groups.push(token)
+    }
+  }
+  close()
+  return groups
 }
+
+const tabsOf = (samples: Tokens.Code[], place: number, blockOf: (token: Tokens.Code) => string) =>
+  sampleTabs(
+    `samples-${place}`,
+    samples.map((token) => ({ language: languages[token.lang ?? ''] ?? '', html: blockOf(token) })),
+  )
+
+const htmlOf = (html: string): Tokens.HTML => ({
+  type: 'html',
+  raw: html,
+  text: html,
+  block: true,
+  pre: false,
+})
 
 function sectionsOf(tokens: Token[]): Section[] {
   const sections: Section[] = []
   for (const token of tokens) {
     if (token.type === 'heading') {
-      const { text } = token as Tokens.Heading
-      sections.push({ id: slug(text), heading: text.replaceAll('`', ''), text: '' })
+      const { text, depth } = token as Tokens.Heading
+      sections.push({ id: slug(text), heading: text.replaceAll('`', ''), depth, text: '' })
     } else {
       const last = sections.at(-1)
       if (last) last.text += ` ${plain(token.raw)}`
@@ -105,6 +147,3 @@ const plain = (markdown: string) =>
     .replaceAll(/[`*|]/g, '')
     .replaceAll(/\s+/g, ' ')
     .trim()
-
-const escaped = (text: string) =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')

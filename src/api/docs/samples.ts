@@ -7,11 +7,11 @@ export interface SampleRequest {
   body?: unknown
 }
 
-/** A request in the languages that the docs show. The key is read from the environment. */
+/** A request in the languages that the docs show, each with its name in Markdown. The key is read from the environment. */
 export const samplesOf = (request: SampleRequest) => [
-  { language: 'curl', code: curl(request) },
-  { language: 'JavaScript', code: javaScript(request) },
-  { language: 'Python', code: python(request) },
+  { language: 'curl', name: 'sh', code: curl(request) },
+  { language: 'JavaScript', name: 'js', code: javaScript(request) },
+  { language: 'Python', name: 'py', code: python(request) },
 ]
 
 const isJson = { 'Content-Type': 'application/json' }

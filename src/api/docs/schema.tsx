@@ -4,9 +4,17 @@ import { Prose } from './inline.tsx'
 export const schemaId = (name: string) => `schema-${name}`
 const nameOf = (schema: JsonSchema) => String(schema.$ref ?? '').replace('#/components/schemas/', '')
 
-/** The fields of a schema; those of a named one within it are behind a link. */
-export function SchemaFields({ name, schema }: { name: string; schema: JsonSchema }) {
-  const fields = fieldsOf(schema)
+interface SchemaProps {
+  name: string
+  schema: JsonSchema
+  /** With them, the fields of named schemas within it are shown; else they are behind a link. */
+  schemas?: Record<string, JsonSchema>
+}
+
+/** The fields of a schema. */
+export function SchemaFields({ name, schema: given, schemas }: SchemaProps) {
+  const schema = schemas ? resolved(given, schemas) : given
+  const fields = fieldsOf(schema, schemas)
   const choices = [schema.oneOf, schema.anyOf].flat().filter((one) => one !== undefined) as JsonSchema[]
   return (
     <>
@@ -57,19 +65,46 @@ interface Field {
   isRequired: boolean
 }
 
-function fieldsOf({ properties = {}, required }: JsonSchema, parent = ''): Field[] {
+function fieldsOf(
+  { properties = {}, required }: JsonSchema,
+  schemas: SchemaProps['schemas'],
+  parent = '',
+): Field[] {
   const needed = Array.isArray(required) ? required : []
   return Object.entries(properties).flatMap(([name, field]) => {
     const path = parent + name
-    const within = field.items ? fieldsOf(field.items, `${path}[].`) : fieldsOf(field, `${path}.`)
+    const whole = (schema: JsonSchema) => (schemas ? resolved(schema, schemas) : schema)
+    const within = field.items
+      ? fieldsOf(whole(field.items), schemas, `${path}[].`)
+      : fieldsOf(whole(field), schemas, `${path}.`)
     return [{ path, field, isRequired: needed.includes(name) }, ...within]
   })
+}
+
+/** All fields of a body, those of the named schemas within it, too. */
+export const allFields = (schema: JsonSchema, schemas: Record<string, JsonSchema>) =>
+  fieldsOf(resolved(schema, schemas), schemas)
+
+/** A schema with the fields that it refers to, or that its choices have. */
+function resolved(schema: JsonSchema, schemas: Record<string, JsonSchema>): JsonSchema {
+  const named = schemas[nameOf(schema)] ?? schema
+  const choices = [named.oneOf, named.anyOf].flat().filter((one) => one !== undefined) as JsonSchema[]
+  const all = choices.map((choice) => resolved(choice, schemas))
+  const properties = Object.assign({}, ...all.map((choice) => choice.properties), named.properties)
+  const inAll = (name: unknown) =>
+    all.every(({ required }) => Array.isArray(required) && required.includes(name))
+  const required = [
+    ...(Array.isArray(named.required) ? named.required : []),
+    ...(all.length > 0 ? Object.keys(properties).filter(inAll) : []),
+  ]
+  const { oneOf: _, anyOf: __, ...rest } = named
+  return { ...rest, properties, required }
 }
 
 /** The type of a field, with its values and bounds. */
 export function Type({ schema }: { schema: JsonSchema }) {
   const name = nameOf(schema)
-  if (name !== '') return <a href={`#${schemaId(name)}`}>{name}</a>
+  if (name !== '') return <a href={`schemas#${schemaId(name)}`}>{name}</a>
   const bounds = boundsOf(schema)
   return (
     <>

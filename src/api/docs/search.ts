@@ -1,9 +1,12 @@
+import MiniSearch from 'minisearch'
 import type { OpenApiDocument } from '../openapi/document.ts'
+import type { JsonSchema } from '../openapi/json-schema.ts'
 import type { Guide } from './guide.ts'
-import { addresses } from './layout.tsx'
-import { operationsByTag } from './operations.ts'
+import { bodyOf, parametersOf } from './operation-parts.ts'
+import { operationsByTag, type PlacedOperation } from './operations.ts'
+import { allFields } from './schema.tsx'
 
-/** A section that has all words of a query. */
+/** A section that fits a query. */
 export interface Found {
   href: string
   title: string
@@ -11,55 +14,76 @@ export interface Found {
   excerpt: string
 }
 
-const mostFound = 30
-const excerptLength = 200
-
-/** The search of the documentation: sections of the guides and operations, those with the words in their heading first. */
-export function buildSearch(document: OpenApiDocument, guides: readonly Guide[]) {
-  const { reference, below } = addresses('/docs/')
-  const sections = [
-    ...guides.flatMap(({ name, title, sections }) =>
-      sections.map(({ id, heading, text }) => ({ href: `${below(name)}#${id}`, title, heading, text })),
-    ),
-    ...operationsByTag(document).flatMap(({ operations }) =>
-      operations.map(({ id, method, path, operation }) => ({
-        href: `${reference}#${id}`,
-        title: 'Reference',
-        heading: operation.summary,
-        text: [
-          `${method} ${path ?? 'your URL'}`,
-          operation.description,
-          ...parameterTexts(operation.parameters),
-        ]
-          .join(' ')
-          .replaceAll('`', ''),
-      })),
-    ),
-  ].map((section) => ({
-    ...section,
-    headings: `${section.title} ${section.heading}`.toLowerCase(),
-    words: section.text.toLowerCase(),
-  }))
-
-  return (query: string): Found[] => {
-    const words = query.toLowerCase().split(/\s+/).filter(Boolean)
-    if (words.length === 0) return []
-    return sections
-      .filter(({ headings, words: text }) =>
-        words.every((word) => headings.includes(word) || text.includes(word)),
-      )
-      .map((section) => ({ section, rank: words.filter((word) => section.headings.includes(word)).length }))
-      .sort((one, other) => other.rank - one.rank)
-      .slice(0, mostFound)
-      .map(({ section: { href, title, heading, text, words: lower } }) => {
-        const from = Math.max(0, lower.indexOf(words[0] ?? '') - excerptLength / 4)
-        const excerpt = text.slice(from, from + excerptLength).trim()
-        return { href, title, heading, excerpt: `${from > 0 ? '…' : ''}${excerpt}` }
-      })
-  }
+interface Entry extends Omit<Found, 'excerpt'> {
+  id: number
+  text: string
 }
 
-const parameterTexts = (parameters: object[] = []) =>
-  (parameters as { name: string; description?: string }[]).map(
-    ({ name, description = '' }) => `${name}: ${description}`,
-  )
+const mostFound = 20
+const excerptLength = 200
+/** Shorter words are found as they are written: else two letters would match most of the pages. */
+const shortestPrefix = 3
+const shortestFuzzy = 4
+
+/**
+ * The search of the documentation: sections of the guides, and operations, those with the words in their headings first. It takes
+ * beginnings of words, and words with a mistake in five letters.
+ */
+export function buildSearch(document: OpenApiDocument, guides: readonly Guide[]) {
+  const schemas = document.components.schemas as Record<string, JsonSchema>
+  const entries = [
+    ...guides.flatMap(({ name, title, sections }) =>
+      sections.map(({ id, heading, text }) => ({ href: `${name}#${id}`, title, heading, text })),
+    ),
+    ...operationsByTag(document)
+      .flatMap(({ operations }) => operations)
+      .map((placed) => ({
+        href: placed.slug,
+        title: placed.tag,
+        heading: placed.operation.summary,
+        text: textOf(placed, schemas),
+      })),
+  ].map((entry, id): Entry => ({ id, ...entry }))
+  const index = new MiniSearch<Entry>({
+    fields: ['heading', 'title', 'text'],
+    searchOptions: {
+      boost: { heading: 4, title: 2 },
+      prefix: (word) => word.length >= shortestPrefix,
+      fuzzy: (word) => (word.length >= shortestFuzzy ? 0.2 : false),
+      combineWith: 'AND',
+    },
+  })
+  index.addAll(entries)
+
+  return (query: string): Found[] =>
+    index
+      .search(query)
+      .slice(0, mostFound)
+      .flatMap(({ id, terms }) => {
+        const entry = entries[id as number]
+        return entry ? [{ ...entry, excerpt: excerptOf(entry.text, terms) }] : []
+      })
+}
+
+function textOf({ method, path, operation }: PlacedOperation, schemas: Record<string, JsonSchema>): string {
+  const body = bodyOf(operation)?.content['application/json']?.schema
+  const fields = body ? allFields(body, schemas) : []
+  return [
+    `${method} ${path ?? 'your URL'}`,
+    operation.description,
+    operation.operationId,
+    ...parametersOf(operation).map(({ name, description = '' }) => `${name}: ${description}`),
+    ...fields.map(({ path: field, field: { description = '' } }) => `${field}: ${description}`),
+  ]
+    .join(' ')
+    .replaceAll('`', '')
+}
+
+/** The text around the first of the words that were found. */
+function excerptOf(text: string, words: readonly string[]): string {
+  const lower = text.toLowerCase()
+  const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0)
+  const from = Math.max(0, Math.min(...places, text.length) - excerptLength / 4)
+  const start = places.length === 0 ? 0 : from
+  return `${start > 0 ? '…' : ''}${text.slice(start, start + excerptLength).trim()}`
+}

@@ -8,7 +8,7 @@ interface TryItProps {
   body: unknown
 }
 
-/** A form that calls the operation. It is hidden until try.js shows it: without script, copy a sample. */
+/** A form that calls the operation. It is hidden until docs.js shows it: without script, copy a sample. */
 export function TryIt({ id, method, path, parameters, body }: TryItProps) {
   const field = (name: string) => `${id}-${name}`
   return (

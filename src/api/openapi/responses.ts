@@ -115,9 +115,10 @@ export function refusedAnswers(
   { limit = 'read' }: Route,
   settings: DocumentSettings,
 ): Record<string, AnswerDescription> {
-  const made = Object.entries(refusals).map(([name, { summary, error }]) => ({
+  const made = Object.entries(refusals).map(([name, { summary, error, otherTypes = [] }]) => ({
     name,
     summary,
+    otherTypes,
     error: error(settings),
   }))
   const statuses = [...new Set(made.map(({ error }) => error.statusCode))]
@@ -140,7 +141,12 @@ export function refusedAnswers(
             ...headerRefs(['Link', ...same.flatMap(({ error }) => Object.keys(error.headers)), ...ofCount]),
             'Error-Code': errorCodeHeader(codes),
           },
-          content: { 'application/json': { schema: ref('Error'), examples } },
+          content: {
+            'application/json': { schema: ref('Error'), examples },
+            ...Object.fromEntries(
+              same.flatMap(({ otherTypes }) => otherTypes).map((type) => [type, { schema: formOf(type) }]),
+            ),
+          },
         },
       ]
     }),

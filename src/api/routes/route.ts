@@ -92,6 +92,8 @@ export type DocumentSettings = Pick<
 /** An error answer, made by the code that makes it in the service. */
 export interface Refusal {
   summary: string
+  /** Types in which it comes to who prefers them to JSON. */
+  otherTypes?: readonly string[]
   error(settings: DocumentSettings): ApiError
 }
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { notReadyReasons } from '../../platform/health/readiness.ts'
 import { build } from '../../platform/process/build.ts'
-import { guideNames } from '../docs/guide.ts'
 import { notReady, routeNotFound, unavailable } from '../errors.ts'
 import { mediaNotFound } from './messages.ts'
 import type { Route } from './route.ts'
@@ -77,19 +76,29 @@ export const serviceRoutes = {
     answer: content('application/json'),
     index: { name: 'openapi', what: 'The OpenAPI document.' },
   },
+  getLlms: {
+    ...staticContent,
+    path: '/llms.txt',
+    summary: 'What the documentation has, for programs that read it',
+    answer: content('text/plain'),
+  },
   getDocs: {
     ...staticContent,
     path: '/docs',
-    summary: 'The reference, to read and try',
+    summary: 'The documentation, to read and try',
     answer: content('text/html'),
-    index: { name: 'docs', what: 'The reference and the guides.' },
+    index: { name: 'docs', what: 'The documentation: guides and routes.' },
   },
   getGuide: {
     ...staticContent,
     path: '/docs/:page',
-    summary: 'A guide, the search, or a file of these pages',
-    params: { page: { what: 'The name of the guide.', example: guideNames[0] } },
-    answer: content('text/html', 'text/css', 'text/javascript', 'image/svg+xml'),
-    refusals: { noSuchGuide: { summary: 'There is no such guide', error: routeNotFound } },
+    summary: 'A page of the documentation, the search, or a file of these pages',
+    params: {
+      page: { what: 'The name of the page; with `.md`, it comes as Markdown.', example: 'first-send' },
+    },
+    answer: content('text/html', 'text/markdown', 'text/css', 'text/javascript', 'image/svg+xml'),
+    refusals: {
+      noSuchGuide: { summary: 'There is no such page', error: routeNotFound, otherTypes: ['text/html'] },
+    },
   },
 } as const satisfies Record<string, Route>

@@ -138,11 +138,13 @@ test.each(['web', 'worker'])(
 
 test('the API of the image serves the guides, although neither their source nor what renders them is in it', async () => {
   expect(existsSync(join(image, 'docs'))).toBe(false)
-  expect(existsSync(join(image, 'node_modules/marked'))).toBe(false)
+  for (const name of ['marked', 'shiki']) expect(existsSync(join(image, 'node_modules', name))).toBe(false)
   const api = start(commands.api, { METRICS_PORT: '0' })
   const { port } = await api.logged('listening')
-  for (const page of ['docs', 'docs/first-send', 'docs/docs.css', 'docs/try.js', 'docs/search?q=retry'])
+  for (const page of ['docs', 'docs/first-send', 'docs/docs.css', 'docs/docs.js', 'docs/search?q=retry'])
     expect((await fetch(`http://127.0.0.1:${port}/${page}`)).status, page).toBe(200)
+  const sample = await (await fetch(`http://127.0.0.1:${port}/docs/send-message`)).text()
+  expect(sample).toContain('<span class="string')
   await stop(api)
 })
 

@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { guideNames } from '../../../src/api/docs/guide.ts'
+import { rowsOf } from './table-rows.ts'
+
+test('each page of docs/client is a guide of the documentation, in one group', () => {
+  const files = readdirSync('docs/client').map((file) => file.replace('.md', ''))
+  expect([...guideNames].sort()).toEqual(files.sort())
+})
+
+test("the clients' changelog has each released version, and what isn't released", () => {
+  const titles = (file: string) =>
+    [...readFileSync(file, 'utf8').matchAll(/^## \[?([\w.]+)/gm)].map(([, title]) => title)
+  expect(titles('docs/client/changelog.md')).toEqual(titles('CHANGELOG.md'))
+})
+
+test('the recipients of the sandbox are the same for clients and for operators', () => {
+  const head = '| Phone | E-mail | What happens | Ends as |'
+  const rows = (file: string) =>
+    rowsOf(file, head).map(([phone, mail, what, end = '']) => [phone, mail, what, end.split(';')[0]])
+  expect(rows('docs/client/try-it.md')).toEqual(rows('docs/reference/providers/sandbox.md'))
+})
