@@ -16,7 +16,7 @@ function sectionOf(code: ErrorCode): string {
   const { status, why, fix } = errorCodes[code]
   const message = refused.find((error) => error.code === code)?.message ?? ''
   const example = JSON.stringify(errorBody(status, message, exampleIds.requestId))
-  return `### ${code}\n\nStatus ${status}. ${why}\n\n**What to do:** ${fix}\n\n\`\`\`json\n${example}\n\`\`\``
+  return `### ${code}\n\nStatus ${status}. ${why}\n\n**Next step:** ${fix}\n\n\`\`\`json\n${example}\n\`\`\``
 }
 
 const filled = (page: string, text: string): string =>
