@@ -16,7 +16,7 @@ export async function expectUsable(page: Page): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       expect(await isDark(page)).toBe(colorScheme === 'dark')
-      const faults = await faultsOf(page, colorScheme === 'light' ? 'all' : 'color-contrast')
+      const faults = await axeFaults(page, colorScheme === 'light' ? 'all' : 'color-contrast')
       expect(faults, `${page.url()}, ${width} px, ${colorScheme}`).toEqual([])
     }
   }
@@ -34,7 +34,7 @@ async function isDark(page: Page): Promise<boolean> {
 }
 
 /** The faults that axe finds, each with the first element that has it. In other colours only contrasts can differ. */
-async function faultsOf(page: Page, rules: 'all' | 'color-contrast'): Promise<string[]> {
+export async function axeFaults(page: Page, rules: 'all' | 'color-contrast' = 'all'): Promise<string[]> {
   const chosen = rules === 'all' ? '' : `, runOnly: ["${rules}"]`
   const found: { id: string; nodes: { html: string }[] }[] = await page.evaluate(
     `axe.run(document, { resultTypes: ["violations"]${chosen} }).then(({ violations }) => violations)`,

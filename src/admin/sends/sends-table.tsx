@@ -35,7 +35,7 @@ export function SendsTable({ sends, names, contacts }: SendsTableProps) {
           name: 'Send',
           cell: (send) => (
             <>
-              <b class="fixed">{showContact(send, contacts)}</b> <span class="muted">{send.messageType}</span>
+              <b>{showContact(send, contacts)}</b> <span class="muted">{send.messageType}</span>
               <small class="below fixed id">
                 <a href={`/support/${send.requestId}`}>{send.requestId}</a>
               </small>
