@@ -123,6 +123,7 @@ test.each([
     'overlap',
     '<div style="position:relative;height:2em"><b style="position:absolute;left:0;top:0">One text</b><b style="position:absolute;left:5px;top:2px">Another</b></div>',
   ],
+  ['in pieces', '<b style="display:block;width:20px;overflow-wrap:anywhere">123,456</b>'],
   ['too wide', '<div style="width:3000px">wide</div>'],
   [
     'leaves its place',

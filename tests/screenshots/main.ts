@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
 import { connectDatabase } from '../../db/connection/client.ts'
@@ -6,13 +6,16 @@ import { migrateDatabase } from '../../db/migrate.ts'
 import { chromiumBinary } from '../../src/dev/embedded/chromium-binary.ts'
 import { startEmbedded } from '../../src/dev/embedded/index.ts'
 import { startService } from '../../src/dev/service-process.ts'
-import { type Seed, seedDemoAccount } from '../../src/dev/world/seed.ts'
-import { keepWorld, type World } from './world.ts'
+import { seedDemoAccount } from '../../src/dev/world/seed.ts'
+import { recordDemo } from './demo.ts'
+import { keepToday } from './today.ts'
+import { keepWorld } from './world.ts'
 
 const folder = join(import.meta.dirname, '../../docs/images')
 const width = 1200
+const waitingSends = 30
 
-/** Draws the pictures of the docs from the current pages. */
+/** Draws the pictures of the docs from the current pages, each in light and in dark, and records the demo. */
 const servers = await startEmbedded({ needs: { postgres: true, redis: true } })
 const { file, env } = await chromiumBinary()
 const inherited = Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? '']))
@@ -28,6 +31,17 @@ try {
   await browser.close()
   await servers.stop()
 }
+await recordDemo(join(folder, 'demo.svg'))
+console.log((await readdir(folder)).join('\n'))
+
+interface Shot {
+  name: string
+  url: string
+  /** Height of the window, of which the picture is; without it the whole page is drawn. */
+  height?: number
+  /** Only this part of the page. */
+  part?: (page: Page) => Locator
+}
 
 async function drawAll(browser: Browser): Promise<void> {
   const { databaseUrl = '', redisUrl = '', reaper } = servers
@@ -35,7 +49,7 @@ async function drawAll(browser: Browser): Promise<void> {
   const environment = {
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
-    CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
+    CREDENTIALS_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
     API_KEY_PEPPER: 'a pepper that is there for pictures only',
     HOST: '127.0.0.1',
     PORT: '0',
@@ -54,69 +68,71 @@ async function drawAll(browser: Browser): Promise<void> {
   const apiUrl = `http://127.0.0.1:${api.ready.port}`
   const adminUrl = `http://127.0.0.1:${admin.ready.adminPort}`
 
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: 'light' })
-  const page = await context.newPage()
   const db = connectDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 5000, onConnectionLost: () => {} })
-  const world = await keepWorld(db, await drawTicket(page))
+  const { failed, uncertain } = await keepWorld(db, await drawTicket(browser))
+  const { channelId } = await keepToday(db)
   await db.$client.end()
-  await drawSupport(page, adminUrl, world)
-  await drawQueues(page, adminUrl, apiUrl, await seedDemoAccount(environment))
-  await drawApiDocs(page, apiUrl)
+  const shots: Shot[] = [
+    { name: 'today', url: adminUrl, height: 900 },
+    { name: 'channel', url: `${adminUrl}/channels/${channelId}`, height: 780 },
+    { name: 'support-failed', url: `${adminUrl}/support/${failed}`, height: 700 },
+    {
+      name: 'support-timeline',
+      url: `${adminUrl}/support/${failed}`,
+      part: (page) => page.getByRole('region', { name: 'Timeline' }),
+    },
+    { name: 'support-replay', url: `${adminUrl}/support/${uncertain}/replay`, height: 400 },
+    { name: 'inbox', url: `${adminUrl}/inbox`, height: 900 },
+    { name: 'api-docs', url: `${apiUrl}/docs`, height: 760 },
+  ]
+  for (const shot of shots) await draw(browser, shot)
+  await waitInQueues(apiUrl, await seedDemoAccount(environment))
+  await draw(browser, { name: 'queues', url: `${adminUrl}/queues`, height: 520 })
   await api.stop()
   await admin.stop()
 }
 
-/** @param what the whole page, its visible part, or one element. */
-async function draw(page: Page, name: string, what: 'page' | 'window' | Locator = 'page'): Promise<void> {
-  const path = join(folder, `${name}.png`)
-  if (typeof what === 'string')
-    await page.screenshot({ path, animations: 'disabled', fullPage: what === 'page' })
-  else await what.screenshot({ path })
-  console.log(path)
+async function draw(browser: Browser, { name, url, height, part }: Shot): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const viewport = { width, height: height ?? 900 }
+    const context = await browser.newContext({ viewport, colorScheme, deviceScaleFactor: 1.5 })
+    const page = await context.newPage()
+    const answer = await page.goto(url, { waitUntil: 'networkidle' })
+    if (!answer?.ok())
+      throw new Error(`${url} answered ${answer?.status()}: is the picture's page still there?`)
+    const path = join(folder, `${name}-${colorScheme}.png`)
+    const options = { path, animations: 'disabled' } as const
+    if (part) await part(page).screenshot(options)
+    else await page.screenshot({ ...options, fullPage: height === undefined })
+    await context.close()
+  }
+  // The picture of releases that drew one scheme only.
+  await rm(join(folder, `${name}.png`), { force: true })
 }
 
 /** A picture for a media message. */
-async function drawTicket(page: Page): Promise<Buffer> {
-  await page.setContent(`<div style="width:320px;padding:24px;background:#0b57c2;color:#fff;font:20px sans-serif">
+async function drawTicket(browser: Browser): Promise<Buffer> {
+  const page = await browser.newPage()
+  await page.setContent(`<div style="width:320px;padding:24px;background:#4338ca;color:#fff;font:20px sans-serif">
     <b>Counter 4</b><div style="font-size:64px">A 27</div>14:00 to 18:00</div>`)
-  return await page.locator('div').first().screenshot()
+  const picture = await page.locator('div').first().screenshot()
+  await page.close()
+  return picture
 }
 
-async function drawSupport(page: Page, adminUrl: string, { failed, uncertain }: World): Promise<void> {
-  await page.setViewportSize({ width, height: 580 })
-  await page.goto(`${adminUrl}/support/${failed}`)
-  await draw(page, 'support-failed', 'window')
-  await draw(page, 'support-timeline', page.getByRole('region', { name: 'Timeline' }))
-  await page.setViewportSize({ width, height: 400 })
-  await page.goto(`${adminUrl}/support/${uncertain}/replay`)
-  await draw(page, 'support-replay')
-  await page.goto(`${adminUrl}/inbox`, { waitUntil: 'networkidle' })
-  await draw(page, 'inbox')
-}
-
-/** Draws the queues with sends that no worker claims: those beyond the account's quota wait in the overflow queue. */
-async function drawQueues(page: Page, adminUrl: string, apiUrl: string, seed: Seed): Promise<void> {
-  const { apiKey, channelId } = seed
-  for (let n = 10; n < 40; n++) {
-    await fetch(`${apiUrl}/v1/messages`, {
+/** Posts sends that no worker claims: those beyond the account's quota wait in the overflow queue. */
+async function waitInQueues(apiUrl: string, { apiKey, channelId }: { apiKey: string; channelId: string }) {
+  for (let n = 0; n < waitingSends; n++) {
+    const answer = await fetch(`${apiUrl}/v1/messages`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({
         channelId,
-        contact: { value: `+491512345${n}` },
+        contact: { value: `+49151234567${n + 10}` },
         message: { type: 'text', text: { value: 'Hello' } },
       }),
     })
+    if (answer.status !== 202)
+      throw new Error(`A send was answered with ${answer.status}: ${await answer.text()}`)
   }
-  await page.setViewportSize({ width, height: 420 })
-  await page.goto(`${adminUrl}/queues`)
-  await page.getByText('14 Jobs').waitFor()
-  await draw(page, 'queues')
-}
-
-async function drawApiDocs(page: Page, apiUrl: string): Promise<void> {
-  await page.setViewportSize({ width, height: 760 })
-  await page.goto(`${apiUrl}/docs`)
-  await page.locator('#sendMessageOnChannel .sample').first().scrollIntoViewIfNeeded()
-  await draw(page, 'api-docs', 'window')
 }

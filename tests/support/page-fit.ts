@@ -30,6 +30,8 @@ const measure = `(() => {
     const range = document.createRange()
     range.selectNodeContents(node)
     const box = parent.closest('td, th, section, .panel, main, header')?.getBoundingClientRect()
+    const rows = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)))
+    if (/^[\\d.,]+$/.test(node.data.trim()) && rows.size > 1) faults.push('in pieces: ' + wordsOf(node.data))
     for (const rect of range.getClientRects()) {
       if (rect.width === 0 || rect.left < 0 && rect.right < 0) continue
       if (box && (rect.right > box.right + 1 || rect.left < box.left - 1)) faults.push('leaves its place: ' + wordsOf(node.data))

@@ -8,9 +8,15 @@ test('every push and every pull request runs .ci/run, with only Node set up and 
   expect(permissions).toEqual({ contents: 'read' })
   expect(jobs.ci.container).toMatch(/^node:\d+-bookworm$/)
   expect(jobs.ci.steps.flatMap(({ run }: { run?: string }) => run ?? [])).toEqual(['.ci/run'])
+  expect(
+    jobs.ci.steps.find(({ uses }: { uses?: string }) => uses?.startsWith('actions/upload-artifact')),
+  ).toMatchObject({
+    if: 'always()',
+    with: { path: 'tests/pictures\ndocs/images\n' },
+  })
 })
 
-test('.ci/run checks, runs the tests of every tier and of the pages, the fast ones on two releases of Node.js, and shows the demo', () => {
+test('.ci/run checks, runs the tests of every tier and of the pages, draws the pictures of the docs, the fast ones on two releases of Node.js, and shows the demo', () => {
   const lines = readFileSync('.ci/run', 'utf8').split('\n')
   const steps = [
     'npm ci',
@@ -19,6 +25,7 @@ test('.ci/run checks, runs the tests of every tier and of the pages, the fast on
     '  PATH="$reports/other/node_modules/$package/bin:$PATH" run_tests test "test-on-$other"',
     'run_tests test:system',
     'run_tests test:browser',
+    'npm run screenshots || failed=$?',
   ]
   expect(lines).toEqual(expect.arrayContaining([...steps, 'npm run demo']))
 })
