@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { MediaLimits } from '../../core/channels/provider.ts'
+import type { MailFields } from '../../core/messages/mail.ts'
 import { type MediaType, messageTypes } from '../../core/messages/message.ts'
 import { textTemplate } from '../../core/messages/text-template.ts'
 import type { Failure } from '../../core/sends/outcome.ts'
@@ -58,6 +59,7 @@ function compileForm(
     messageTypes: messageTypes.filter((type) => messages[type]),
     maxTextCharacters: messages.text.characters,
     ...media,
+    ...(isMail && { mail: { issueOf: mailIssue(request) } }),
     onUncertain: repeat ? 'resend' : 'hold',
     template: isMail ? mailTemplate : { ...textTemplate, unregisteredIssue },
     config: configSchema(form),
@@ -87,6 +89,25 @@ function compileForm(
       : link
   }
 }
+
+/** What a client says of a mail is refused where the file has no place for it. */
+const mailIssue =
+  ({ sources }: FileRequest) =>
+  (fields: MailFields): string | undefined => {
+    const placeOf = {
+      subject: ['subject'],
+      html: ['html'],
+      fromName: ['from', 'fromName'],
+      replyTo: ['replyTo'],
+      headers: ['headers'],
+      tags: [] as string[],
+    }
+    const unknown = Object.entries(placeOf).find(
+      ([name, places]) =>
+        fields[name as keyof MailFields] !== undefined && !places.some((place) => sources.has(place)),
+    )
+    return unknown && `email.${unknown[0]}: not on this channel`
+  }
 
 /** A text that only the vendor knows can't be sent by a name. */
 const unregisteredIssue = () => 'is not registered with this channel; register it with outbound template set'

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/core/messages/message.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
+import { sendIssue } from '../../../src/core/sends/send-issue.ts'
 import { checkFile } from '../../../src/providers/files/check/check-file.ts'
 import { checkContext } from '../../../src/providers/files/check/context.ts'
 import { shapeOf } from '../../../src/providers/files/check/requests.ts'
@@ -94,6 +95,25 @@ describe.each(shippedNames)('%s', (name) => {
         await media.close()
       },
     }
+  })
+
+  test('what a client says of a mail is sent, or refused', () => {
+    const config = rules.config.parse(form.examples.config)
+    const email = { subject: 'Your "order"', fromName: 'Ann "A" Example', replyTo: 'answers@example.com' }
+    const delivery = buildDelivery(rules, config)
+    const message = { ...delivery.message, email }
+    const issue = sendIssue(rules, { contact: delivery.contact, message, hasPublicUrl: true })
+    if (!form.contacts.includes('email')) return expect(issue).toBe('email: this channel sends no mail')
+    expect(issue).toBeUndefined()
+    const { body } = (rules.call as HttpCall<Record<string, string>>).request(
+      { ...delivery, message } as never,
+      checkContext,
+    )
+    for (const text of ['order', 'answers@example.com', 'Example']) expect(String(body)).toContain(text)
+    const tagged = { ...message, email: { tags: { kind: 'order' } } }
+    expect(sendIssue(rules, { contact: delivery.contact, message: tagged, hasPublicUrl: true })).toBe(
+      'email.tags: not on this channel',
+    )
   })
 
   test('no text of a client changes a byte of the structure of the request', () => {

@@ -80,8 +80,14 @@ function harmlessly(delivery: Sample): Sample {
     ...delivery,
     contact: { ...contact, ...(name !== undefined && { name: 'x' }) },
     reference: reference && 'x',
-    message: harmlessMessage(message),
+    message: { ...harmlessMessage(message), email: harmlessMail(message.email) },
   }
+}
+
+function harmlessMail(email: Message['email']): Message['email'] {
+  if (!email) return undefined
+  const { subject, html, fromName } = email
+  return { ...email, subject: harmless(subject), html: harmless(html), fromName: harmless(fromName) }
 }
 
 function harmlessMessage(message: Message): Message {

@@ -61,6 +61,11 @@ export function sampleMessages(
       return { message: { type: 'media', media }, ...(hasContent && { content: Buffer.from('content') }) }
     },
   }
+  const line = () => pick(hostile).replace(/\p{Cc}/gu, ' ')
+  const mail = () => {
+    const fields = { subject: line(), html: text(200), fromName: line(), replyTo: 'answers@example.com' }
+    return Object.fromEntries(Object.entries(fields).filter(() => random() < 0.5))
+  }
   return Array.from({ length: count }, (_, index) => {
     const [contactType = defaultContactType] = rules.contactTypes
     const { message, content } = builders[
@@ -78,7 +83,7 @@ export function sampleMessages(
         value: contactKinds[contactType].example,
         ...(random() < 0.5 && { name: pick(hostile).replace(/\p{Cc}/gu, ' ') }),
       },
-      message,
+      message: rules.mail && random() < 0.5 ? { ...message, email: mail() } : message,
       mediaContent: content ?? fetched,
       flowId: null,
       reference: random() < 0.5 ? 'order "7" & more' : null,

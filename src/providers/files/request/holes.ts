@@ -3,6 +3,7 @@ import { withTemplateText } from '../../../core/messages/text-template.ts'
 import type { Delivery } from '../../delivery.ts'
 import type { CallContext } from '../../shared/http/http-call.ts'
 import { attachedAs } from '../../shared/mail/attachment-name.ts'
+import { headersOfMail } from '../../shared/mail/mail-fields.ts'
 import { subjectOf } from '../../shared/mail/mail-subject.ts'
 import { renderMail } from '../../shared/mail/mail-template.ts'
 
@@ -44,6 +45,9 @@ const attached = (facts: Facts) => {
   return given && attachedAs(given)
 }
 
+/** As RFC 5322 quotes a name, so that it can't begin another address. */
+const quoted = (name: string) => `"${name.replace(/["\\]/g, '\\$&')}"`
+
 /** The values of one message that holes are filled from, by their names. */
 export const sources = {
   requestId: ({ delivery }: Facts) => delivery.requestId,
@@ -53,8 +57,18 @@ export const sources = {
   'contact.name': ({ delivery }: Facts) => delivery.contact.name,
   'message.type': ({ delivery }: Facts) => delivery.message.type,
   text: (facts: Facts) => textsOf(facts).text,
-  html: (facts: Facts) => textsOf(facts).html,
+  html: (facts: Facts) => facts.delivery.message.email?.html ?? textsOf(facts).html,
+  from: (facts: Facts) => {
+    const { fromName } = facts.delivery.message.email ?? {}
+    const { from = '' } = facts.delivery.config
+    const mailbox = parseMailbox(from)
+    return fromName === undefined || !mailbox ? from : `${quoted(fromName)} <${mailbox.address}>`
+  },
+  fromName: ({ delivery: { message, config } }: Facts) =>
+    message.email?.fromName ?? parseMailbox(config.from ?? '')?.name,
+  replyTo: ({ delivery: { message } }: Facts) => message.email?.replyTo,
   subject: (facts: Facts) =>
+    facts.delivery.message.email?.subject ||
     textsOf(facts).subject ||
     subjectOf({ ...facts.delivery, config: { subject: facts.delivery.config.subject ?? '' } }),
   'media.type': (facts: Facts) => media(facts)?.mediaType,
@@ -86,6 +100,10 @@ export function configPartOf(source: string): { field: string; part?: string | u
   const [, field = '', part] = source.split('.')
   return { field, part }
 }
+
+/** The headers of a mail: what its client says, and that it is automatic. */
+export const headersOf = ({ delivery: { message, requestId } }: Facts): Record<string, string> =>
+  headersOfMail({}, requestId, message.email?.headers)
 
 /** The value for a hole. An empty text counts as none. */
 export function valueFor(source: string, facts: Facts): Value {

@@ -1,4 +1,4 @@
-import { type Facts, type Format, formats, isFromClient, sources, valueFor } from './holes.ts'
+import { type Facts, type Format, formats, headersOf, isFromClient, sources, valueFor } from './holes.ts'
 
 /**
  * A tree of JSON with typed holes. A hole is filled with a value, never with text that is read again: so nothing in a message can end
@@ -9,6 +9,7 @@ import { type Facts, type Format, formats, isFromClient, sources, valueFor } fro
  * - `{$with: SOURCE, then: TREE}`: the tree, if there is a value; else it is left out.
  * - `{$text: [TEXT or hole, …]}`: one text.
  * - `{$json: TREE}`: the tree as a text of JSON.
+ * - `{$headers: map, more?: TREE}` or `{$headers: [NAME, VALUE]}`: the headers of a mail, as an object, or as a list of objects with these keys.
  */
 export type Tree = null | boolean | number | string | readonly Tree[] | { readonly [key: string]: Tree }
 
@@ -19,6 +20,7 @@ export type Node =
   | { kind: 'with'; source: string; node: Node }
   | { kind: 'text'; parts: readonly Node[] }
   | { kind: 'json'; node: Node }
+  | { kind: 'headers'; keys: readonly string[] | undefined; more: Node | undefined }
   | { kind: 'list'; items: readonly Node[] }
   | { kind: 'object'; entries: readonly (readonly [string, Node])[] }
 
@@ -58,6 +60,7 @@ const keysOf: Record<string, readonly string[]> = {
   $with: ['then'],
   $text: [],
   $json: [],
+  $headers: ['more'],
 }
 
 function compileHole(
@@ -81,6 +84,12 @@ function compileHole(
       kind: 'text',
       parts: given.map((part, index) => compileTree(part, `${path}/$text/${index}`, rules)),
     }
+  }
+  if (kind === '$headers') {
+    const isPair = Array.isArray(given) && given.length === 2 && given.every((key) => typeof key === 'string')
+    if (given !== 'map' && !isPair) return fault('$headers has to be map, or the two keys of each header')
+    const more = fields.more === undefined ? undefined : compileTree(fields.more, `${path}/more`, rules)
+    return { kind: 'headers', keys: isPair ? (given as string[]) : undefined, more }
   }
   if (kind === '$json') return { kind: 'json', node: compileTree(given, `${path}/$json`, rules) }
   const source = String(given)
@@ -133,6 +142,12 @@ export function fill(node: Node, facts: Facts): unknown {
         .join('')
     case 'json':
       return JSON.stringify(fill(node.node, facts))
+    case 'headers': {
+      const headers = headersOf(facts)
+      const [name = '', value = ''] = node.keys ?? []
+      if (node.keys) return Object.entries(headers).map(([key, text]) => ({ [name]: key, [value]: text }))
+      return { ...headers, ...(node.more && Object(fill(node.more, facts))) }
+    }
     case 'list':
       return node.items.map((item) => fill(item, facts)).filter((item) => item !== omitted)
     case 'object':
@@ -161,6 +176,8 @@ export function sourcesIn(node: Node): string[] {
       return node.parts.flatMap(sourcesIn)
     case 'json':
       return sourcesIn(node.node)
+    case 'headers':
+      return ['headers', ...(node.more ? sourcesIn(node.more) : [])]
     case 'list':
       return node.items.flatMap(sourcesIn)
     case 'object':
