@@ -148,6 +148,22 @@ test('who sees contacts whole is a row, once while the page reloads; masked ones
 const seen = async () =>
   (await rows()).flatMap(({ action, ...row }) => (action === 'contacts.view' ? [row] : []))
 
+test('while the audit takes no rows, a page with whole contacts says so, and one with masked ones opens', async () => {
+  const { db } = service.runtime
+  await db.$client.query(`
+    create function refuse_write() returns trigger language plpgsql as $$
+    begin raise exception using errcode = '25006', message = 'cannot execute INSERT in a read-only transaction'; end $$;
+    create trigger refuse_write before insert on audit for each row execute function refuse_write()`)
+  onTestFinished(async () => {
+    await db.$client.query('drop function refuse_write cascade')
+  })
+  const refused = await ask(admin, '/sends', { headers: operator })
+  expect(refused.status).toBe(503)
+  expect(refused.text).toContain('sees whole contacts is recorded in the audit first')
+  expect(refused.text).toContain('PostgreSQL takes no writes')
+  expect((await ask(admin, '/sends', { headers: support })).status).toBe(200)
+})
+
 test('of whom a look-up showed is said by ids alone: a send, a suppression or its conversation', async () => {
   const { accountId } = account
   const [sentTo, suppressed, unknown] = [newContact(), newContact(), newContact()]
