@@ -301,6 +301,17 @@ test('samples are marked by classes, and no page has a style or a script within 
   for (const page of pages) expect((await get(page)).text).not.toMatch(/ style="|<style|<script(?! src)/)
 })
 
+test('the page of a route has each field of its body, with the values of all its forms', async () => {
+  const text = (await get('/docs/send-message')).text
+  const fieldOf = (path: string) =>
+    new RegExp(`<li><p><code>${path}</code>.*?</li>`, 's').exec(text)?.[0] ?? ''
+  for (const type of ['text', 'template', 'media'])
+    expect(fieldOf('message.type')).toContain(`<code>${type}</code>`)
+  expect(fieldOf('message.media.mediaType')).toContain('required')
+  expect(fieldOf('message.text')).not.toContain('required')
+  expect(fieldOf('expiresInSeconds')).toContain('604800')
+})
+
 test('pages lead to the one before and the one after, in the order of the contents', async () => {
   const order = linked((await get('/docs')).text).filter((link) => /^docs\/[\w-]+$/.test(link))
   const names = [...new Set(order.map((link) => link.replace('docs/', '')))]

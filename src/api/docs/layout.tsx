@@ -101,6 +101,7 @@ export function Layout(props: LayoutProps) {
 
 function Footer({ place, at, before, after, changedOn }: LayoutProps) {
   const { below } = addresses(place)
+  if (!before && !after && at === undefined) return null
   return (
     <footer>
       {(before || after) && (

@@ -8,7 +8,7 @@ import { bodyOf, type Content, examplesOf, parametersOf, sampleOf } from './oper
 import type { Parameter, PlacedOperation } from './operations.ts'
 import { sampleTabs } from './sample-tabs.ts'
 import { type SampleRequest, samplesOf } from './samples.ts'
-import { SchemaFields, Scroll, Type } from './schema.tsx'
+import { FieldList, SchemaFields, Type } from './schema.tsx'
 import { TryIt } from './try-it.tsx'
 
 /** The parts of the page of an operation. */
@@ -53,16 +53,12 @@ export function OperationPage({ schemas, ...placed }: OperationPageProps) {
           <TryIt id={id} method={method} path={path ?? ''} parameters={parameters} body={bodies[0]?.value} />
         </>
       )}
-      {parameters.length > 0 && (
-        <Parameters of={path === undefined ? summary : `${method} ${path}`} parameters={parameters} />
-      )}
+      {parameters.length > 0 && <Parameters parameters={parameters} />}
       {body && (
         <>
           <h2 id="body">Body</h2>
           {body.description !== undefined && <Prose text={body.description} />}
-          {json?.schema && (
-            <SchemaFields name={`the body of ${summary}`} schema={json.schema} schemas={schemas} />
-          )}
+          {json?.schema && <SchemaFields schema={json.schema} schemas={schemas} />}
           <Examples list={bodies} />
         </>
       )}
@@ -121,40 +117,19 @@ function Samples({ request }: { request: SampleRequest }) {
   return raw(sampleTabs('samples', tabs))
 }
 
-function Parameters({ of, parameters }: { of: string; parameters: readonly Parameter[] }) {
-  return (
-    <>
-      <h2 id="parameters">Parameters</h2>
-      <Scroll label={`Parameters: ${of}`}>
-        <table>
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>Type</th>
-              <th>Meaning</th>
-            </tr>
-          </thead>
-          <tbody>
-            {parameters.map(({ name, in: place, required, schema, description = '' }) => (
-              <tr>
-                <td>
-                  <code>{name}</code>
-                  <small>{` ${place}${required ? ', required' : ''}`}</small>
-                </td>
-                <td>
-                  <Type schema={schema} />
-                </td>
-                <td>
-                  <Words text={description} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </>
-  )
-}
+const Parameters = ({ parameters }: { parameters: readonly Parameter[] }) => (
+  <>
+    <h2 id="parameters">Parameters</h2>
+    <FieldList
+      fields={parameters.map(({ name, in: place, required = false, schema, description = '' }) => ({
+        path: name,
+        place: `in the ${place}`,
+        isRequired: required,
+        field: { ...schema, description },
+      }))}
+    />
+  </>
+)
 
 function Examples({ list }: { list: readonly { summary: string; value: unknown }[] }) {
   return list.map(({ summary, value }) => (

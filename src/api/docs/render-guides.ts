@@ -142,7 +142,7 @@ function sectionsOf(tokens: Token[]): Section[] {
 /** The text that a reader sees of Markdown, on one line. */
 const plain = (markdown: string) =>
   markdown
-    .replaceAll(/```\w*|^\|[-|]+$/gm, '')
+    .replaceAll(/```\w*|^\|[-|]+$|^\s*(?:-|\d+\.) /gm, '')
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll(/[`*|]/g, '')
     .replaceAll(/\s+/g, ' ')

@@ -1,18 +1,19 @@
 import type { JsonSchema } from '../openapi/json-schema.ts'
 import { Prose } from './inline.tsx'
 
+type Properties = Record<string, JsonSchema>
+
 export const schemaId = (name: string) => `schema-${name}`
 const nameOf = (schema: JsonSchema) => String(schema.$ref ?? '').replace('#/components/schemas/', '')
 
 interface SchemaProps {
-  name: string
   schema: JsonSchema
   /** With them, the fields of named schemas within it are shown; else they are behind a link. */
   schemas?: Record<string, JsonSchema>
 }
 
 /** The fields of a schema. */
-export function SchemaFields({ name, schema: given, schemas }: SchemaProps) {
+export function SchemaFields({ schema: given, schemas }: SchemaProps) {
   const schema = schemas ? resolved(given, schemas) : given
   const fields = fieldsOf(schema, schemas)
   const choices = [schema.oneOf, schema.anyOf].flat().filter((one) => one !== undefined) as JsonSchema[]
@@ -28,34 +29,37 @@ export function SchemaFields({ name, schema: given, schemas }: SchemaProps) {
           ))}
         </ul>
       )}
-      {fields.length > 0 && (
-        <Scroll label={`Fields of ${name}`}>
-          <table>
-            <thead>
-              <tr>
-                <th>Field</th>
-                <th>Type</th>
-                <th>Meaning</th>
-              </tr>
-            </thead>
-            <tbody>
-              {fields.map(({ path, field, isRequired }) => (
-                <tr>
-                  <td>
-                    <code>{path}</code>
-                    {isRequired && <small> required</small>}
-                  </td>
-                  <td>
-                    <Type schema={field} />
-                  </td>
-                  <td>{field.description !== undefined && <Prose text={field.description} />}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
-      )}
+      {fields.length > 0 && <FieldList fields={fields} />}
     </>
+  )
+}
+
+interface ListedField {
+  path: string
+  field: JsonSchema
+  isRequired: boolean
+  /** Where it is, if not in a body. */
+  place?: string
+}
+
+/** Fields with their types and meanings, one below the other: a table would break their names on a phone. */
+export function FieldList({ fields }: { fields: readonly ListedField[] }) {
+  return (
+    <ul class="fields">
+      {fields.map(({ path, field, isRequired, place }) => (
+        <li>
+          <p>
+            <code>{path}</code>{' '}
+            <small>
+              {place !== undefined && `${place}, `}
+              <Type schema={field} />
+              {isRequired && ', required'}
+            </small>
+          </p>
+          {field.description !== undefined && <Prose text={field.description} />}
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -90,7 +94,7 @@ function resolved(schema: JsonSchema, schemas: Record<string, JsonSchema>): Json
   const named = schemas[nameOf(schema)] ?? schema
   const choices = [named.oneOf, named.anyOf].flat().filter((one) => one !== undefined) as JsonSchema[]
   const all = choices.map((choice) => resolved(choice, schemas))
-  const properties = Object.assign({}, ...all.map((choice) => choice.properties), named.properties)
+  const properties = all.reduce((before, choice) => merged(before, choice.properties), named.properties ?? {})
   const inAll = (name: unknown) =>
     all.every(({ required }) => Array.isArray(required) && required.includes(name))
   const required = [
@@ -99,6 +103,16 @@ function resolved(schema: JsonSchema, schemas: Record<string, JsonSchema>): Json
   ]
   const { oneOf: _, anyOf: __, ...rest } = named
   return { ...rest, properties, required }
+}
+
+/** The fields of one choice and of another: a field of both, such as the type of a message, has the values of both. */
+function merged(one: Properties, other: Properties = {}): Properties {
+  const both = Object.entries(other).map(([name, field]) => {
+    const before = one[name]
+    const values = before?.enum && field.enum && [...new Set([...before.enum, ...field.enum])]
+    return [name, values ? { ...field, enum: values } : field] as const
+  })
+  return { ...one, ...Object.fromEntries(both) }
 }
 
 /** The type of a field, with its values and bounds. */
@@ -139,13 +153,4 @@ function boundsOf(schema: JsonSchema): string {
     ...between(schema.minItems, schema.maxItems, ' items'),
     ...between(schema.minimum, schema.maximum, ''),
   ].join(', ')
-}
-
-/** Content that may be wider than a phone's screen. It can be scrolled by keyboard. */
-export function Scroll({ label, children }: { label: string; children: unknown }) {
-  return (
-    <section class="scroll" tabindex={0} aria-label={label}>
-      {children}
-    </section>
-  )
 }

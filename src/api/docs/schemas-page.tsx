@@ -10,7 +10,7 @@ export function Schemas({ schemas }: { schemas: Record<string, JsonSchema> }) {
       {Object.entries(schemas).map(([name, schema]) => (
         <section id={schemaId(name)}>
           <h2>{name}</h2>
-          <SchemaFields name={name} schema={schema} />
+          <SchemaFields schema={schema} />
         </section>
       ))}
     </>

@@ -84,6 +84,9 @@ function excerptOf(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase()
   const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0)
   const from = Math.max(0, Math.min(...places, text.length) - excerptLength / 4)
-  const start = places.length === 0 ? 0 : from
-  return `${start > 0 ? '…' : ''}${text.slice(start, start + excerptLength).trim()}`
+  const start = places.length === 0 || from === 0 ? 0 : text.indexOf(' ', from) + 1
+  const end = start + excerptLength
+  const cut = text.slice(start, end)
+  const whole = end < text.length ? `${cut.slice(0, cut.lastIndexOf(' '))} …` : cut
+  return `${start > 0 ? '… ' : ''}${whole}`
 }
