@@ -256,3 +256,17 @@ test('failures are listed by whose fault they were, also in a flow by its name, 
   })
   expect(trial.text).toContain('Send 1 message again?')
 })
+
+test('a list of an account or a reference alone offers what applies: to replay what failed, to cancel what waits', async () => {
+  const own = await buildAccount(service)
+  await accept(service, own, { ...textBody(), sendAt: inDays(1).toISOString(), reference: 'order 12' })
+  const failed = buildSendRow(own, { attempt: 1, status: 'failed', failure: 'away', finishedAt: new Date() })
+  await service.runtime.db.insert(sends).values([failed])
+  const page = await list({ accountId: own.accountId })
+  const replay = formIn(page, /Replay what failed/)
+  expect(replay).toEqual({ accountId: own.accountId, status: 'failed' })
+  expect((await postForm(`${admin.url}/sends/replay`, replay)).text).toContain('Send 1 message again?')
+  const cancel = formIn(await list({ reference: 'order 12' }), /Cancel what is scheduled/)
+  expect((await cancels(cancel)).text).toContain('Cancel 1 message?')
+  expect((await list({ accountId: own.accountId, status: 'sent' })).text).not.toContain('what failed')
+})

@@ -175,19 +175,38 @@ export function Hidden({ fields }: { fields: Record<string, string | undefined> 
   )
 }
 
-/** The actions on all sends of the list, on all its pages. */
+/** The actions on all sends of the list, on all its pages: what applies to its state, or to those of its sends that have one. */
 function Actions({ input: { after: _, ...input } }: { input: ListInput }) {
   const isFailure = input.status === 'failed' || input.status === 'uncertain'
+  const isOfAny = input.status === undefined
+  const waits = isOfAny || input.status === 'waiting' ? (['scheduled', 'queued'] as const) : []
+  const failed = { ...input, status: 'failed' }
+  const isByDue = input.dueFrom !== undefined || input.dueTo !== undefined
   return (
     <div class="row">
       <ListButton input={input} path="/sends.csv" words="Download as CSV" />
       {canBeReplayed(input) && (
         <ListButton input={input} path="/sends/replay" words="Replay this list…" isPost />
       )}
+      {isOfAny && !isByDue && canBeReplayed(failed) && (
+        <ListButton input={failed} path="/sends/replay" words="Replay what failed…" isPost />
+      )}
       {isFailure && !canBeReplayed(input) && <p class="muted">{replayNeeds}</p>}
       {canBeCanceled(input) && (
         <ListButton input={input} path="/sends/cancel" words="Cancel this list…" isPost isDangerous />
       )}
+      {waits
+        .map((status) => ({ ...input, status }))
+        .filter(canBeCanceled)
+        .map((list) => (
+          <ListButton
+            input={list}
+            path="/sends/cancel"
+            words={`Cancel what is ${list.status}…`}
+            isPost
+            isDangerous
+          />
+        ))}
     </div>
   )
 }
