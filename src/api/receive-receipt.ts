@@ -40,7 +40,10 @@ export function receiveReceipt(runtime: Runtime, timeouts: ClientTimeouts) {
 
   const check = factory.createHandlers(async (c) => {
     const channel = await findChannel(c)
-    if (channel.rules.byGet) return await receive(c, channel, await readRequest(c))
+    if (channel.rules.byGet) {
+      await receive(c, channel, await readRequest(c))
+      return answerChallenge(c, '')
+    }
     if (!channel.rules.answerCheck) throw wrongMethod(['POST'])
     const challenge = channel.rules.answerCheck(new URL(c.req.url).searchParams, channel.config)
     if (challenge === undefined) return await refuse(c, channel)

@@ -156,3 +156,48 @@ test('a file that replaces one of the release wins, and the list says so', async
   expect((await runCli(service, 'provider', 'remove', 'telnyx')).status).toBe(0)
   expect(await listed()).toMatchObject({ what: 'SMS and MMS, by Telnyx', source: 'a file of the release' })
 })
+
+test('a vendor that calls by GET and signs nothing reports by the token in the address, and by it alone', async () => {
+  const byGet = file
+    .replace('name: acme-sms', 'name: acme-get')
+    .replace(
+      / {2}proof:\n[\s\S]*?(?= {2}request: \/ref)/,
+      '  proof: { token: signingKey }\n  by: GET\n  body: query\n',
+    )
+    .replace(
+      / {2}receipts:\n {4}- title[\s\S]*$/,
+      `  receipts:
+    - { title: handed over, query: { ref: x, state: handed_over }, receipts: [{ means: accepted }] }
+    - { title: delivered, query: { ref: x, state: delivered }, receipts: [{ means: delivered }] }
+    - { title: failed, query: { ref: x, state: failed }, receipts: [{ means: undelivered }] }
+`,
+    )
+  await writeFile(path, byGet)
+  expect((await runCli(service, 'provider', 'set', '--file', path)).stderr).toBe('')
+  const config = {
+    account: 'acme-1',
+    key: 'made-up-key',
+    from: '+15550100100',
+    signingKey: 'made-up-token',
+    baseUrl: acme.config.baseUrl,
+  }
+  const created = await runCliWith(
+    service,
+    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' },
+    ...['channel', 'create', '--account', account.accountId, '--provider', 'acme-get', '--name', 'SMS'],
+    ...['--config', JSON.stringify(config)],
+  )
+  const { channelId } = JSON.parse(created.stdout)
+  const requestId = await accept(service, { ...account, channelId }, textBody())
+  await finishedTimeline(service, requestId, account.apiKey)
+  const report = async (token: string, init = {}) =>
+    (
+      await fetch(
+        `${service.url}/receipts/${channelId}?ref=${requestId}&state=delivered&token=${token}`,
+        init,
+      )
+    ).status
+  expect(await report('another-token')).toBe(403)
+  expect(await report('made-up-token')).toBe(200)
+  expect(await finishedTimeline(service, requestId, account.apiKey)).toMatchObject({ delivery: 'delivered' })
+})
