@@ -2138,7 +2138,8 @@ chosen as materialized (
       select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of,
              s.next_attempt_at, s.seq, is_trial and (s.attempt > s.attempts_before_replay
                 or (s.message->'media'->>'mediaUrl' is not null
-                    and s.message->'media'->>'sizeBytes' is null)) as comes_last
+                    and s.message->'media'->>'sizeBytes' is null)
+                or s.message @? '$.email.attachments[*].url') as comes_last
       from sends s
       where s.channel_id = channels.id and s.finished_at is null
         and s.status = 'queued' and s.next_attempt_at <= channels.at
@@ -2244,7 +2245,8 @@ chosen as materialized (
       select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of,
              s.next_attempt_at, s.seq, is_trial and (s.attempt > s.attempts_before_replay
                 or (s.message->'media'->>'mediaUrl' is not null
-                    and s.message->'media'->>'sizeBytes' is null)) as comes_last
+                    and s.message->'media'->>'sizeBytes' is null)
+                or s.message @? '$.email.attachments[*].url') as comes_last
       from (
           -- $4: these sends, each with its channel.
           select found.*
@@ -4495,7 +4497,8 @@ chosen as materialized (
          greatest(s.accepted_at, s.send_at)
            + s.expires_in_seconds * interval '1 s'
          <= clock_timestamp(), false)
-     and (s.message->'media'->>'sizeBytes' is null
+     and ((s.message->'media'->>'sizeBytes' is null
+           and not s.message @? '$.email.attachments[*].sizeBytes')
           or exists (select from media m where m.request_id = s.request_id))
      and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
   for no key update of s),
@@ -4659,7 +4662,8 @@ page as materialized (
                      greatest(s.accepted_at, s.send_at)
                        + s.expires_in_seconds * interval '1 s'
                      <= clock_timestamp(), false)
-                 and (s.message->'media'->>'sizeBytes' is null
+                 and ((s.message->'media'->>'sizeBytes' is null
+                       and not s.message @? '$.email.attachments[*].sizeBytes')
                       or exists (select from media m where m.request_id = s.request_id))
                  and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
               when exists (
@@ -4750,7 +4754,8 @@ chosen as materialized (
                   greatest(s.accepted_at, s.send_at)
                     + s.expires_in_seconds * interval '1 s'
                   <= clock_timestamp(), false)
-              and (s.message->'media'->>'sizeBytes' is null
+              and ((s.message->'media'->>'sizeBytes' is null
+                    and not s.message @? '$.email.attachments[*].sizeBytes')
                    or exists (select from media m where m.request_id = s.request_id))
               and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
            when exists (
@@ -5689,7 +5694,8 @@ page as materialized (
                      greatest(s.accepted_at, s.send_at)
                        + s.expires_in_seconds * interval '1 s'
                      <= clock_timestamp(), false)
-                 and (s.message->'media'->>'sizeBytes' is null
+                 and ((s.message->'media'->>'sizeBytes' is null
+                       and not s.message @? '$.email.attachments[*].sizeBytes')
                       or exists (select from media m where m.request_id = s.request_id))
                  and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null)) then 'gone'
               when exists (

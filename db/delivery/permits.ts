@@ -27,7 +27,8 @@ const fewPermits = 16
 const isDoubtful = sqlText`
   (s.attempt > s.attempts_before_replay
    or (s.message->'media'->>'mediaUrl' is not null
-       and s.message->'media'->>'sizeBytes' is null))`
+       and s.message->'media'->>'sizeBytes' is null)
+   or s.message @? '$.email.attachments[*].url')`
 
 export interface Permit {
   requestId: string

@@ -30,7 +30,8 @@ export const canBeReplayed = (statuses: string) => sqlText`
   (s.status = any(${statuses}) and s.failure is not null
    and not ${isCanceledInDoubt}
    and not ${isPastOwnExpiry}
-   and (s.message->'media'->>'sizeBytes' is null
+   and ((s.message->'media'->>'sizeBytes' is null
+         and not s.message @? '$.email.attachments[*].sizeBytes')
         or exists (select from media m where m.request_id = s.request_id))
    and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`
 

@@ -55,5 +55,9 @@ export async function findSandboxMedia(db: Database, id: string) {
     .where(eq(sandboxMessages.id, id))
   const message = readKeptMessage(row?.message)
   if (!row?.content || message?.type !== 'media') return undefined
-  return { content: row.content, description: message.media }
+  // Those of attachments come after it.
+  return {
+    content: row.content.subarray(0, message.media.sizeBytes ?? row.content.length),
+    description: message.media,
+  }
 }

@@ -9,6 +9,8 @@ export interface Delivery<Config> {
   message: Message
   /** Bytes of media that the client sent as base64, or that were fetched for a provider that takes no links; else undefined. */
   mediaContent: Buffer | undefined
+  /** Bytes of the attachments of a mail, in their order; undefined for a link that the provider fetches itself. */
+  attachmentContents?: readonly (Buffer | undefined)[]
   flowId: string | null
   /** The client's own id of the send. */
   reference: string | null

@@ -125,7 +125,7 @@ function receiptOf(
 }
 
 function keep(db: Database, delivery: Delivery<unknown>): Promise<string> {
-  const { requestId, channelId, contact, message, mediaContent, conversationId, flowId } = delivery
+  const { requestId, channelId, contact, message, conversationId, flowId } = delivery
   return keepSandboxMessage(db, {
     requestId,
     channelId,
@@ -133,10 +133,16 @@ function keep(db: Database, delivery: Delivery<unknown>): Promise<string> {
     contactValue: contact.value,
     contactName: contact.name ?? null,
     message: withTemplateText(message),
-    mediaContent: mediaContent ?? null,
+    mediaContent: storedOf(delivery) ?? null,
     conversationId,
     flowId,
   })
+}
+
+/** As the send itself is stored. */
+function storedOf({ mediaContent, attachmentContents }: Delivery<unknown>): Buffer | undefined {
+  if (!attachmentContents) return mediaContent
+  return Buffer.concat([mediaContent, ...attachmentContents].flatMap((content) => content ?? []))
 }
 
 /** @returns whether the time passed before the signal. */

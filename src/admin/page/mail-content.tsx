@@ -8,15 +8,28 @@ interface MailContentProps {
   htmlAddress: string
 }
 
+function describe({
+  filename,
+  mimetype,
+  contentId,
+  sizeBytes,
+  url,
+}: NonNullable<KeptMail['attachments']>[number]): string {
+  const size = sizeBytes === undefined ? undefined : `${sizeBytes.toLocaleString('en-US')} bytes`
+  const parts = [filename, mimetype, contentId && `shown as cid:${contentId}`, size, url && `by link: ${url}`]
+  return parts.filter(Boolean).join(' · ')
+}
+
 /** What came with a mail: its fields, and its HTML as it looks in a frame that can load nothing, with its source beside it. */
 export function MailContent({ mail, htmlAddress }: MailContentProps) {
-  const { subject, html, fromName, replyTo, headers = {}, tags = {} } = mail
+  const { subject, html, fromName, replyTo, headers = {}, tags = {}, attachments = [] } = mail
   const fields: [string, string | undefined][] = [
     ['Subject', subject],
     ["Sender's name", fromName],
     ['Reply-To', replyTo],
     ...Object.entries(headers),
     ...Object.entries(tags).map(([name, value]): [string, string] => [`Tag ${name}`, value]),
+    ...attachments.map((file): [string, string] => ['Attachment', describe(file)]),
   ]
   return (
     <>

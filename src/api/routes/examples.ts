@@ -32,11 +32,12 @@ export const exampleBodies = {
       message: { type: 'text', text: { value: 'Your order is on its way.' } },
       email: {
         subject: 'Your order 4711',
-        html: '<p>Your order is <b>on its way</b>.</p>',
+        html: '<p>Your order is <b>on its way</b>. <img src="cid:dot" alt=""></p>',
         fromName: 'Acme Orders',
         replyTo: 'orders@example.com',
         headers: { 'X-Order': '4711' },
         tags: { kind: 'shipping' },
+        attachments: [{ filename: 'dot.png', mimetype: 'image/png', contentId: 'dot', base64: dot }],
       },
     },
   },

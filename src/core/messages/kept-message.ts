@@ -7,7 +7,17 @@ const texts = z.record(z.string(), z.string()).optional()
 /** What came with a mail. */
 const mail = {
   email: z
-    .object({ subject: text, html: text, fromName: text, replyTo: text, headers: texts, tags: texts })
+    .object({
+      ...{ subject: text, html: text, fromName: text, replyTo: text, headers: texts, tags: texts },
+      attachments: z
+        .array(
+          z.object({
+            ...{ filename: z.string(), mimetype: text, url: text, contentId: text },
+            sizeBytes: z.number().optional(),
+          }),
+        )
+        .optional(),
+    })
     .optional(),
 }
 

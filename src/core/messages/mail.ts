@@ -7,4 +7,16 @@ export interface MailFields {
   replyTo?: string | undefined
   headers?: Readonly<Record<string, string>> | undefined
   tags?: Readonly<Record<string, string>> | undefined
+  attachments?: readonly Attachment[] | undefined
+}
+
+/** A file of a mail, without its bytes: they are stored as those of media are (stored-content.ts). */
+export interface Attachment {
+  filename: string
+  mimetype?: string | undefined
+  url?: string | undefined
+  /** By which the HTML shows it in its place. */
+  contentId?: string | undefined
+  /** Size of content sent as base64; absent if it is a link. */
+  sizeBytes?: number | undefined
 }

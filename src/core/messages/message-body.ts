@@ -19,7 +19,7 @@ export const maxMediaBytes = 16 * 1024 * 1024
 export const maxUrlLength = 2048
 /** `urlIssue`, as far as a pattern can express it. */
 const urlPattern = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://(?![^/?#]*@)[^\s\u0000-\u001f\u007f-\u009f\ud800-\udfff]+$`
-const mimetype = string
+export const mimetype = string
   .max(maxMimetypeLength)
   .refine(
     (type) => type.length > maxMimetypeLength || mimetypePattern.test(type),
@@ -34,7 +34,7 @@ const mimetype = string
 /** A direction mark shows `annexe\u202egpj.exe` as `annexeexe.jpg`. */
 const directionMark = /\p{Bidi_Control}/u
 
-const filename = singleLine(1, 255)
+export const filename = singleLine(1, 255)
   .refine((name) => !/[/\\]/.test(name) && name !== '.' && name !== '..', 'has to be a name without a path')
   .superRefine((name, context) => {
     const mark = directionMark.exec(name)?.[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
@@ -91,7 +91,7 @@ const template = z
   })
   .describe('The content of a `template`.')
 
-const base64 = z
+export const base64 = z
   .string()
   .meta({
     pattern: base64Pattern,
@@ -106,10 +106,10 @@ const base64 = z
   })
 
 /** A type that says nothing counts as undeclared: for these, a client often lets a library write the URL. */
-const typeOfDataUrl = (type: string | undefined) =>
+export const typeOfDataUrl = (type: string | undefined) =>
   type !== undefined && saysWhatItIs(type) ? type : undefined
 
-const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
+export const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
   string
     .superRefine((url, context) => {
       const message = urlIssue(url, allowedPrivateNetworks)

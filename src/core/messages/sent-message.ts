@@ -43,6 +43,18 @@ export const sentMailFields = {
   replyTo: text('The address that answers go to.'),
   headers: texts('Further headers.'),
   tags: texts('Tags for the statistics of the vendor.'),
+  attachments: z
+    .array(
+      z.object({
+        filename: z.string().describe('The name of the file.'),
+        mimetype: text('The type of the content; if it was not given, as it was recognised.'),
+        url: text('Its address.'),
+        contentId: text('By which the HTML shows it.'),
+        sizeBytes: z.int().min(0).describe('The size of content that was sent as base64.').optional(),
+      }),
+    )
+    .describe('Files, without their bytes.')
+    .optional(),
 }
 
 /** Leaves out the template's registration with the channel, which is the operator's. */

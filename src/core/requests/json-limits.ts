@@ -1,8 +1,8 @@
 export const maxDepth = 32
-/** A valid body has at most 380 (docs/decisions/0030-body-limits.md). The limit is higher, so that the schema can name the faulty fields. */
+/** A valid body has at most 431 (docs/decisions/0030-body-limits.md). The limit is higher, so that the schema can name the faulty fields. */
 export const maxFields = 10_000
-/** The limit of a batch, of which a valid one has at most 38,101. */
-export const maxFieldsOfBatch = 40_000
+/** The limit of a batch, of which a valid one has at most 43,201. */
+export const maxFieldsOfBatch = 50_000
 
 const quote = 0x22
 const backslash = 0x5c

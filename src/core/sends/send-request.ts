@@ -6,9 +6,9 @@ import {
   contactTypes,
   defaultContactType,
 } from '../contacts/contact.ts'
-import { mailFields } from '../messages/mail-body.ts'
+import { attachedBytes, mailFields, mailOf } from '../messages/mail-body.ts'
 import type { Message } from '../messages/message.ts'
-import { contentOf, messageSchema } from '../messages/message-body.ts'
+import { contentOf, maxMediaBytes, messageSchema } from '../messages/message-body.ts'
 import { entries } from '../requests/entries.ts'
 import { besideOtherIssues, characters, optional, singleLine, string } from '../requests/fields.ts'
 import type { Network } from '../requests/public-address.ts'
@@ -124,7 +124,7 @@ const metadata = entries({
 const bodyFields = (allowedPrivateNetworks: readonly Network[]) => ({
   contact,
   message: messageSchema(allowedPrivateNetworks, associationInside),
-  email: optional(mailFields),
+  email: optional(mailFields(allowedPrivateNetworks)),
   ...association,
   sendAt: optional(sendAt),
   reference: optional(reference),
@@ -171,12 +171,17 @@ interface Association {
   closeConversation?: boolean | undefined
 }
 
+const noContent = Buffer.alloc(0)
+
 function toSendRequest(body: Body & { channelId?: string }): SendRequest {
   const { message: given, email, flowId, closeConversation, ...others } = body
   const { message, mediaContent } = contentOf(given)
+  const mail = email && mailOf(email)
   return {
-    message: email ? { ...message, email } : message,
-    mediaContent,
+    message: mail ? { ...message, email: mail.email } : message,
+    mediaContent: mail?.contents.length
+      ? Buffer.concat([mediaContent ?? noContent, ...mail.contents])
+      : mediaContent,
     flowId: flowId ?? given.flowId,
     closeConversation: closeConversation ?? given.closeConversation ?? false,
     ...others,
@@ -186,7 +191,7 @@ function toSendRequest(body: Body & { channelId?: string }): SendRequest {
 /** The fields of a body that are checked together. They may be missing, or have issues of their own. */
 type GivenTogether = Association & {
   message?: Association & { type?: unknown }
-  email?: { html?: unknown } | null | undefined
+  email?: { html?: unknown; attachments?: unknown } | null | undefined
 }
 
 function checkTogether(body: GivenTogether, context: z.RefinementCtx): void {
@@ -196,6 +201,8 @@ function checkTogether(body: GivenTogether, context: z.RefinementCtx): void {
       path: ['email', 'html'],
       message: 'only beside a message of the type text',
     })
+  // Only of a valid list the sizes are known.
+  if (Array.isArray(body.email?.attachments) && context.issues.length === 0) checkSize(body as Body, context)
   for (const name of associationNames) {
     const outside = body[name] ?? undefined
     const inside = body.message?.[name] ?? undefined
@@ -203,6 +210,17 @@ function checkTogether(body: GivenTogether, context: z.RefinementCtx): void {
       context.addIssue({ code: 'custom', path: [name], message: `differs from message.${name}` })
     }
   }
+}
+
+/** What a send stores, and what a worker holds of it in memory, has one limit. */
+function checkSize({ email, message }: Body, context: z.RefinementCtx): void {
+  const bytes = (message.media?.content?.length ?? 0) + (email ? attachedBytes(email) : 0)
+  if (bytes > maxMediaBytes)
+    context.addIssue({
+      code: 'custom',
+      path: ['email', 'attachments'],
+      message: `more than ${maxMediaBytes} bytes together${message.media ? ', the media included' : ''}`,
+    })
 }
 
 /** The advice for a value that looks like one of another kind. */

@@ -37,10 +37,13 @@ export const filenameIssue = (filename: string) =>
 /** The tag by which receipts are matched (receipts.ts). */
 export const requestIdTag = 'requestId'
 
-/** Why a client's tags can't be sent; undefined if they can. */
-export const tagIssue = ({ tags = {} }: MailFields) =>
-  Object.hasOwn(tags, requestIdTag)
-    ? `email.tags.${requestIdTag}: this channel sets it; use another name`
-    : undefined
+/** Why what a client says of a mail can't be sent; undefined if it can. */
+export function mailIssue({ tags = {}, attachments = [] }: MailFields): string | undefined {
+  if (Object.hasOwn(tags, requestIdTag))
+    return `email.tags.${requestIdTag}: this channel sets it; use another name`
+  const index = attachments.findIndex(({ filename }) => filenameIssue(filename))
+  const name = attachments[index]?.filename
+  return name === undefined ? undefined : `email.attachments[${index}].filename: ${filenameIssue(name)}`
+}
 
 export type ResendConfig = z.output<typeof config>

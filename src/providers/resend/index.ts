@@ -2,7 +2,7 @@ import { defineProvider } from '../define-provider.ts'
 import { mailTemplate } from '../shared/mail/mail-template.ts'
 import { readAnswer, statuses } from './answer.ts'
 import { resendCodes, suppressingCodes } from './codes.ts'
-import { config, filenameIssue, tagIssue } from './config.ts'
+import { config, filenameIssue, mailIssue } from './config.ts'
 import { resendReceipts } from './receipts.ts'
 import { requestFor } from './request.ts'
 
@@ -17,7 +17,7 @@ export const resend = defineProvider({
   media: { image: attached, video: attached, document: attached, audio: attached },
   // It recognises a repeat by its Idempotency-Key.
   onUncertain: 'resend',
-  mail: { issueOf: tagIssue },
+  mail: { issueOf: mailIssue },
   template: mailTemplate,
   config,
   call: {

@@ -1,6 +1,6 @@
 import type { MediaDescription } from '../../core/messages/message.ts'
 import type { Delivery } from '../delivery.ts'
-import { type EncodedBody, withBase64 } from '../shared/http/http-body.ts'
+import { jsonWithBase64 } from '../shared/http/http-body.ts'
 import type { HttpRequest } from '../shared/http/http-call.ts'
 import { attachedAs } from '../shared/mail/attachment-name.ts'
 import { mailOfSend } from '../shared/mail/mail-of-send.ts'
@@ -18,21 +18,13 @@ export function requestFor(delivery: ResendDelivery): HttpRequest {
       'content-type': 'application/json',
       'idempotency-key': requestId,
     },
-    body: bodyOf(delivery),
+    body: jsonWithBase64((at) => mailOf(delivery, at)),
   }
 }
 
-const noContent = '"attachments":[{"content":""'
+type At = (content: Buffer) => string
 
-function bodyOf(delivery: ResendDelivery): string | EncodedBody {
-  const json = JSON.stringify(mailOf(delivery))
-  if (!delivery.mediaContent) return json
-  // Within a text of the mail, its quotes would be escaped.
-  const at = json.indexOf(noContent) + noContent.length - 1
-  return withBase64(json.slice(0, at), delivery.mediaContent, json.slice(at))
-}
-
-function mailOf(delivery: ResendDelivery) {
+function mailOf(delivery: ResendDelivery, at: At) {
   const { requestId, contact, config, message } = delivery
   const { from, subject, replyTo, headers, tags = {}, text, html } = mailOfSend(delivery)
   const { fromName } = message.email ?? {}
@@ -48,19 +40,40 @@ function mailOf(delivery: ResendDelivery) {
     ],
     text,
     html,
-    ...(message.type === 'media' && attached(message.media, delivery.mediaContent)),
+    ...attachmentsOf(delivery, at),
   }
 }
 
 /** As RFC 5322 quotes a name, so that it can't begin another address. */
 const quoted = (name: string) => `"${name.replace(/["\\]/g, '\\$&')}"`
 
-function attached(media: MediaDescription, content: Buffer | undefined) {
+function attachmentsOf({ message, mediaContent, attachmentContents = [] }: ResendDelivery, at: At) {
+  const media = message.type === 'media' ? attached(message.media, mediaContent, at) : undefined
+  const others = (message.email?.attachments ?? []).map((attachment, index) => {
+    const { filename, contentType } = attachedAs({ mediaType: 'document', ...attachment })
+    const { mimetype, contentId, url } = attachment
+    return {
+      ...sourceOf(attachmentContents[index], url, at),
+      filename,
+      ...(mimetype !== undefined && { content_type: contentType }),
+      ...(contentId !== undefined && { content_id: contentId }),
+    }
+  })
+  if (!media) return others.length > 0 && { attachments: others }
+  return { text: media.text, attachments: [media.attachment, ...others] }
+}
+
+const sourceOf = (content: Buffer | undefined, url: string | undefined, at: At) =>
+  content ? { content: at(content) } : { path: url }
+
+function attached(media: MediaDescription, content: Buffer | undefined, at: At) {
   const { contentType, filename: name } = attachedAs(media)
   // Without a filename, the name is made from the type.
   const filename = filenameIssue(name) ? `${media.mediaType}.bin` : name
-  const source = content ? { content: '' } : { path: media.mediaUrl }
   const type = media.mimetype !== undefined && { content_type: contentType }
   // A mail without a text would be refused.
-  return { text: media.caption || filename, attachments: [{ ...source, filename, ...type }] }
+  return {
+    text: media.caption || filename,
+    attachment: { ...sourceOf(content, media.mediaUrl, at), filename, ...type },
+  }
 }

@@ -32,7 +32,7 @@ export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
   const { from, messageId, subject, replyTo, headers, text, html } = mailOfSend(delivery)
   if (!from || !messageId)
     return { outcome: 'channel_refused', fault: 'sender', reason: "the channel's from contains no address" }
-  const attached = attachmentOf(delivery)
+  const attached = attachmentsOf(delivery)
   const composer = new MailComposer({
     from,
     to: { name: contact.name ?? '', address: contact.value },
@@ -41,7 +41,7 @@ export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
     replyTo: replyTo && parseMailbox(replyTo),
     text,
     html: html === undefined ? undefined : asItIs(html),
-    attachments: attached ? [attached.attachment] : [],
+    attachments: attached.map(({ attachment }) => attachment),
     disableFileAccess: true,
     disableUrlAccess: true,
   })
@@ -50,7 +50,7 @@ export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
     to: contact.value,
     envelopeId: config.bounceToken === undefined ? undefined : requestId,
     messageId,
-    minBytes: attached ? Math.ceil(attached.sizeBytes / 3) * 4 : 0,
+    minBytes: attached.reduce((sum, { sizeBytes }) => sum + Math.ceil(sizeBytes / 3) * 4, 0),
     read: () => composer.compile().createReadStream() as Readable,
   }
 }
@@ -79,21 +79,25 @@ const subjectField = (subject: string) =>
     ? { prepared: true, foldLines: true, value: encodeWord(subject, 'Q', 52) }
     : subject
 
-function attachmentOf({ message, mediaContent }: Delivery<SmtpConfig>) {
-  if (message.type !== 'media') return undefined
-  // Never sends the mail without its attachment.
-  if (!mediaContent) throw new Error('The media of the send was not fetched')
-  return attach(message.media, mediaContent)
+function attachmentsOf({ message, mediaContent, attachmentContents = [] }: Delivery<SmtpConfig>) {
+  const media = message.type === 'media' ? [attach(message.media, mediaContent)] : []
+  const others = (message.email?.attachments ?? []).map((attachment, index) =>
+    attach({ mediaType: 'document', ...attachment }, attachmentContents[index], attachment.contentId),
+  )
+  return [...media, ...others]
 }
 
-function attach(media: MediaDescription, content: Buffer) {
+function attach(media: MediaDescription, content: Buffer | undefined, cid?: string) {
+  // Never sends the mail without its attachment.
+  if (!content) throw new Error('A file of the send was not fetched')
   return {
     sizeBytes: content.length,
     attachment: {
       content: Readable.from(piecesOf(content), { objectMode: false }),
       ...attachedAs(media),
-      contentDisposition: 'attachment',
-      contentTransferEncoding: 'base64',
+      contentDisposition: cid === undefined ? ('attachment' as const) : ('inline' as const),
+      contentTransferEncoding: 'base64' as const,
+      ...(cid !== undefined && { cid }),
     },
   }
 }

@@ -1,6 +1,7 @@
+import type { MailFields } from '../../core/messages/mail.ts'
 import { withTemplateText } from '../../core/messages/text-template.ts'
 import type { Delivery } from '../delivery.ts'
-import { type EncodedBody, withBase64 } from '../shared/http/http-body.ts'
+import { type EncodedBody, jsonWithBase64 } from '../shared/http/http-body.ts'
 import type { CallContext, HttpRequest } from '../shared/http/http-call.ts'
 import { signatureHeaders } from '../shared/http/standard-webhooks.ts'
 import type { WebhookConfig } from './config.ts'
@@ -23,27 +24,48 @@ export function requestFor(delivery: Delivery<WebhookConfig>, context: CallConte
 
 /** Content of this size is encoded while it is signed, and again while it is written. */
 const largeBytes = 256 * 1024
-const noContent = '"base64":""'
 
 function bodyOf(delivery: Delivery<WebhookConfig>): Buffer | EncodedBody {
-  const { mediaContent } = delivery
-  if (!mediaContent || mediaContent.length < largeBytes)
-    return Buffer.from(JSON.stringify(payloadOf(delivery)))
-  const around = JSON.stringify(payloadOf({ ...delivery, mediaContent: Buffer.alloc(0) }))
-  // Within a text of the message, its quotes would be escaped.
-  const at = around.indexOf(noContent) + noContent.length - 1
-  return withBase64(around.slice(0, at), mediaContent, around.slice(at))
+  const large = jsonWithBase64((at) =>
+    payloadOf(delivery, (content) =>
+      content.length < largeBytes ? content.toString('base64') : at(content),
+    ),
+  )
+  return typeof large === 'string' ? Buffer.from(large) : large
 }
 
-function payloadOf(delivery: Delivery<WebhookConfig>) {
+type Encode = (content: Buffer) => string
+
+function payloadOf(delivery: Delivery<WebhookConfig>, encode: Encode) {
   const { requestId, channelId, contact, flowId, conversationId } = delivery
-  const { email, ...message } = messageOf(delivery)
-  return { requestId, channelId, contact, message, email, flowId, conversationId }
+  const { email, ...message } = messageOf(delivery, encode)
+  return {
+    requestId,
+    channelId,
+    contact,
+    message,
+    email: email && mailOf(email, delivery, encode),
+    flowId,
+    conversationId,
+  }
 }
 
 /** The message in the form of the API, with media content as base64, and with the text of a registered template. */
-function messageOf({ message, mediaContent }: Delivery<WebhookConfig>) {
+function messageOf({ message, mediaContent }: Delivery<WebhookConfig>, encode: Encode) {
   if (message.type !== 'media') return withTemplateText(message)
   const { sizeBytes: _, ...media } = message.media
-  return { ...message, media: { ...media, base64: mediaContent?.toString('base64') } }
+  return { ...message, media: { ...media, base64: mediaContent && encode(mediaContent) } }
+}
+
+function mailOf(
+  { attachments, ...fields }: MailFields,
+  { attachmentContents = [] }: Delivery<WebhookConfig>,
+  encode: Encode,
+) {
+  if (!attachments) return fields
+  const withContents = attachments.map(({ sizeBytes: _, ...attachment }, index) => {
+    const content = attachmentContents[index]
+    return { ...attachment, base64: content && encode(content) }
+  })
+  return { ...fields, attachments: withContents }
 }

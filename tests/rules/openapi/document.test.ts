@@ -126,6 +126,7 @@ const beyondJsonSchema = [
   /not base64 \(cut off/,
   /contains an address that is not public/,
   /mediaUrl: has to be a URL$/,
+  /email\.attachments\[0\]: send base64 or url/,
   /email\.html: only beside a message of the type text/,
   /email\.headers(\.[\w-]+)?: (has to be (<|List-|no,)|contains a (word|header))/,
   /contact\.value: (begins with|is (too|of no)|has no) .*country code/,

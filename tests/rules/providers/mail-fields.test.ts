@@ -6,11 +6,13 @@ import type { Delivery } from '../../../src/providers/delivery.ts'
 import type { ResendConfig } from '../../../src/providers/resend/config.ts'
 import { resend } from '../../../src/providers/resend/index.ts'
 import { requestFor as resendRequest } from '../../../src/providers/resend/request.ts'
+import type { EncodedBody } from '../../../src/providers/shared/http/http-body.ts'
 import type { SmtpConfig } from '../../../src/providers/smtp/config.ts'
 import { type MailPart, parseMail } from '../../../src/providers/smtp/dev/mail-part.ts'
 import { smtp } from '../../../src/providers/smtp/index.ts'
 import { composeMail } from '../../../src/providers/smtp/mail.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { samples } from '../../support/media-samples.ts'
 import { anyMailFields } from './any-message.ts'
 
 const channel = {
@@ -135,6 +137,41 @@ describe('smtp', () => {
   })
 })
 
+const png = samples.png
+const pdf = Buffer.from('%PDF-1.7\n')
+const files = {
+  html: '<p>Hello <img src="cid:logo"></p>',
+  attachments: [
+    { filename: 'logo.png', mimetype: 'image/png', contentId: 'logo', sizeBytes: png.length },
+    { filename: 'Übersicht.pdf', mimetype: 'application/pdf', sizeBytes: pdf.length },
+  ],
+}
+const attachmentContents = [png, pdf]
+
+test('an inline file is related to the HTML, another one is attached beside it, both as they were sent', async () => {
+  const mail = parseMail(Buffer.from(await rawOf({ ...deliver(files), attachmentContents }), 'latin1'))
+  expect(mail.headers['content-type']).toMatch(/^multipart\/mixed/)
+  const [body, attached] = mail.parts
+  expect(attached?.headers).toMatchObject({
+    'content-type': expect.stringMatching(/^application\/pdf/),
+    'content-disposition': expect.stringMatching(/^attachment/),
+  })
+  expect(attached?.content).toEqual(pdf)
+  const related = body?.parts[1]
+  expect(body?.headers['content-type']).toMatch(/^multipart\/alternative/)
+  expect(related?.headers['content-type']).toMatch(/^multipart\/related/)
+  const inline = related?.parts[1]
+  expect(inline?.headers).toMatchObject({
+    'content-id': '<logo>',
+    'content-disposition': expect.stringMatching(/^inline/),
+  })
+  expect(inline?.content).toEqual(png)
+})
+
+test('no mail goes without one of its files', () => {
+  expect(() => composeMail({ ...deliver(files), attachmentContents: [png] })).toThrow('not fetched')
+})
+
 describe('resend', () => {
   const config = resend.config.parse({ apiKey: 're_1', from: 'Acme <hello@example.org>' })
   const requestOf = (email: MailFields) => {
@@ -142,6 +179,28 @@ describe('resend', () => {
     const { body } = resendRequest(delivery as Delivery<ResendConfig>)
     return { requestId: delivery.requestId, body: JSON.parse(String(body)) }
   }
+
+  test('files are in the request as they were sent, a link as a link', () => {
+    const link = { filename: 'a.pdf', url: 'https://example.com/a.pdf' }
+    const email = { ...files, attachments: [...files.attachments, link] }
+    const delivery = buildDelivery(resend, config, {
+      message: { ...text, email },
+      config,
+      attachmentContents,
+    })
+    const { body } = resendRequest(delivery as Delivery<ResendConfig>)
+    const { attachments } = JSON.parse(Buffer.concat([...(body as EncodedBody).pieces()]).toString())
+    expect(attachments).toEqual([
+      {
+        content: png.toString('base64'),
+        filename: 'logo.png',
+        content_type: 'image/png',
+        content_id: 'logo',
+      },
+      { content: pdf.toString('base64'), filename: 'Übersicht.pdf', content_type: 'application/pdf' },
+      { path: link.url, filename: 'a.pdf' },
+    ])
+  })
 
   test('all fields of a mail are in the request as they were given', () => {
     fc.assert(

@@ -146,6 +146,14 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
             html: mostly(text, ofLength(262_145)),
             fromName: mostly(text, ofLength(257)),
             replyTo: mostly(emails, `${valueMark} <ann@example.com>`),
+            attachments: usually(
+              [
+                { filename: `${valueMark}.bin`, mimetype: null, base64: 'QUJD', contentId: 'a' },
+                { filename: 'a.pdf', mimetype: 'application/pdf', url: 'http://93.184.216.34/x' },
+              ],
+              [{ filename: '../a', base64: 'QUJD' }],
+              [{ filename: 'a', base64: 'QUJD', url: 'http://93.184.216.34/x' }],
+            ),
             headers: usually({ 'X-A': valueMark }, { 'X-A': 'ü' }, { Bcc: valueMark }, [valueMark]),
             tags: usually({ a: valueMark }, { a: `${valueMark} b` }, { 'a b': valueMark }),
           },

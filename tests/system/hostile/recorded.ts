@@ -31,8 +31,10 @@ interface TakenBody {
   reference?: string | null
   expiresInSeconds?: number | null
   metadata?: Record<string, string> | null
-  email?: Record<string, unknown> | null
+  email?: { attachments?: GivenFile[] | null; [field: string]: unknown } | null
 }
+
+type GivenFile = Record<string, string | number | null | undefined>
 
 /** Every send that was answered 202 is in PostgreSQL with what was sent, nothing altered and nothing added. */
 export async function expectRecorded({ service, stranger }: World, accepted: Exchange[]): Promise<void> {
@@ -50,7 +52,7 @@ export async function expectRecorded({ service, stranger }: World, accepted: Exc
     const body = bodyOf(request)
     expect({ ...row, message: undefined }).toMatchObject(expectedRow(request, body, stranger))
     expect(row && messageOf(row.message)).toStrictEqual(expectedMessage(body))
-    expect(row?.message.email).toStrictEqual(body.email ?? undefined)
+    expect(mailOf(row?.message.email)).toStrictEqual(mailOf(body.email))
     expect(content?.toString('latin1')).toBe(contentOf(body)?.toString('latin1'))
   }
 }
@@ -129,7 +131,18 @@ function expectedMessage({ message }: TakenBody) {
   return { type, media: Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)) }
 }
 
-function contentOf({ message }: TakenBody): Buffer | undefined {
-  const { base64 } = { ...message.media }
-  return typeof base64 === 'string' ? Buffer.from(base64.replace(/^data:[^,]*,/, ''), 'base64') : undefined
+/** Without what the service adds to files, and without their bytes. */
+function mailOf(email: object | null | undefined) {
+  if (!email) return undefined
+  const { attachments, ...fields } = email as NonNullable<TakenBody['email']>
+  const files = attachments?.map(({ base64: _, sizeBytes: __, mimetype: ___, ...file }) => file)
+  return { ...fields, ...(files && { attachments: files }) }
+}
+
+/** That of the media, then those of attachments. */
+function contentOf({ message, email }: TakenBody): Buffer | undefined {
+  const contents = [message.media?.base64, ...(email?.attachments ?? []).map(({ base64 }) => base64)]
+  const given = contents.filter((base64) => typeof base64 === 'string')
+  if (given.length === 0) return undefined
+  return Buffer.concat(given.map((base64) => Buffer.from(base64.replace(/^data:[^,]*,/, ''), 'base64')))
 }

@@ -9,6 +9,7 @@ import type { Sender } from '../../../workers/providers/sender.ts'
 import { createSmtpSender } from '../../../workers/providers/smtp.ts'
 import { openSmtpConnections } from '../../../workers/providers/smtp-connections.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { samples } from '../../support/media-samples.ts'
 import { canRunPostfix, type Postfix, startPostfix } from '../../support/postfix.ts'
 import { eventually } from '../../support/wait.ts'
 
@@ -72,6 +73,32 @@ describe.runIf(canRunPostfix)('Postfix', () => {
     for (const name of once) expect(names.filter((one) => one === name).length, name).toBeLessThanOrEqual(1)
     for (const name of ['from', 'to', 'subject', 'date', 'message-id']) expect(names).toContain(name)
   }
+
+  test('a mail with HTML, an inline picture and a PDF arrives as it was given, with its own headers', async () => {
+    const html = '<p>Grüße <img src="cid:logo"></p>\r\n.\r\nFrom here\r\n'
+    const pdf = Buffer.from('%PDF-1.7\n\0binary')
+    const email = {
+      ...{ subject: 'Ihre Bestellung', html, fromName: 'Acme "Orders"', replyTo: 'orders@example.com' },
+      headers: { 'X-Order': '4711', References: '<a@example.com> <b@example.com>' },
+      attachments: [
+        { filename: 'logo.png', mimetype: 'image/png', contentId: 'logo', sizeBytes: samples.png.length },
+        { filename: 'Übersicht.pdf', mimetype: 'application/pdf', sizeBytes: pdf.length },
+      ],
+    }
+    const message = { type: 'text', text: { value: 'Grüße' }, email } as const
+    const mail = await received({ message, attachmentContents: [samples.png, pdf] })
+    expect(mail.headers).toMatchObject({
+      ...{ subject: 'Ihre Bestellung', 'reply-to': 'orders@example.com', 'x-order': '4711' },
+      references: '<a@example.com> <b@example.com>',
+      from: expect.stringContaining('<hello@example.org>'),
+    })
+    const [body, attached] = mail.parts
+    const [plain, related] = body?.parts ?? []
+    expect(plain?.content.toString().trim()).toBe('Grüße')
+    expect(related?.parts[0]?.content.toString()).toBe(html)
+    expect(related?.parts[1]?.content).toEqual(samples.png)
+    expect(attached?.content).toEqual(pdf)
+  })
 
   test('a text arrives as it was sent, with the headers of its channel', async () => {
     config = configOf({

@@ -1,10 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { contentIssue, recognise, typeToSend } from '../../../src/core/messages/media-content.ts'
-import type { MediaDescription } from '../../../src/core/messages/message.ts'
 import { maxMediaBytes } from '../../../src/core/messages/message-body.ts'
-import { mimetypeIssue } from '../../../src/core/messages/mimetype-issue.ts'
 import { lateMediaKeptMs, waitInSlotMs } from '../../../src/core/sends/delivery-times.ts'
-import type { AttemptOutcome, Outcome } from '../../../src/core/sends/outcome.ts'
+import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 import type { Reservation } from '../../../src/platform/memory/memory-budget.ts'
 import { NotAcquired, Semaphore } from '../../../src/platform/memory/semaphore.ts'
 import type { Delivery } from '../../../src/providers/delivery.ts'
@@ -16,6 +13,7 @@ import type { Senders } from '../../providers/index.ts'
 import type { EnteredSend } from '../send-states.ts'
 import { tryReserve } from './media-memory.ts'
 import { PutOffs } from './put-off.ts'
+import { hasLinks, takeAll } from './take-links.ts'
 
 /**
  * Shares of a worker's slots that may be fetching media at the same time: for one account, and for all together. An account's
@@ -30,10 +28,9 @@ export const lateMediaBytes = 4 * maxMediaBytes
 const accountIsBusy = 'its account has reached its limit of concurrent media fetches'
 const workerIsBusy = 'the worker has reached its limit of concurrent media fetches'
 
-/** Fetched media, in the form in which it is sent. */
-interface Taken {
-  media: MediaDescription
-  content: Buffer
+/** What is sent in place of links, in the form in which it is sent. */
+type Taken = Pick<Delivery<unknown>, 'message' | 'mediaContent' | 'attachmentContents'> & {
+  fetchedBytes: number
 }
 
 type Fetch = (
@@ -61,47 +58,47 @@ export function createFetchLinkedMedia(
   const lateMedia = new LRUCache<string, Taken>({
     maxSize: lateMediaBytes,
     ttl: lateMediaKeptMs,
-    sizeCalculation: ({ content }) => Math.max(1, content.length),
+    sizeCalculation: ({ fetchedBytes }) => Math.max(1, fetchedBytes),
   })
   const take = async (
     { requestId, accountId }: Pick<EnteredSend, 'requestId' | 'accountId'>,
     fetcher: MediaFetcher,
-    media: MediaDescription,
+    delivery: Delivery<unknown>,
     memory: Reservation,
   ): Promise<Taken | AttemptOutcome> => {
     const release = queues.isStuck(accountId) ? undefined : await beginFetch(fetches, accountId)
     if (!release)
       return putOffs.putOff(requestId, fetches.holdsShare(accountId) ? accountIsBusy : workerIsBusy)
-    const link = { url: media.mediaUrl ?? '', memory }
     queues.moved(accountId)
-    const fetched = await fetchInTime(fetcher, link, timeoutMs).finally(() => {
+    const fetchOne = (url: string) => fetchInTime(fetcher, { url, memory }, timeoutMs)
+    const taken = await takeAll(delivery, fetchOne).finally(() => {
       release()
       queues.moved(accountId)
     })
-    if (fetched.kind === 'put_off') {
-      const { reason, delayMs, shortage } = fetched
-      if (shortage) return { outcome: 'not_called', reason, shortage }
-      return delayMs === undefined
-        ? putOffs.putOff(requestId, reason)
-        : { outcome: 'not_called', reason, delayMs }
+    if ('outcome' in taken || !('kind' in taken)) {
+      putOffs.forget(requestId)
+      return taken
     }
-    putOffs.forget(requestId)
-    return await mediaOf(media, fetched)
+    const { reason, delayMs, shortage } = taken
+    if (shortage) return { outcome: 'not_called', reason, shortage }
+    return delayMs === undefined
+      ? putOffs.putOff(requestId, reason)
+      : { outcome: 'not_called', reason, delayMs }
   }
 
   return async (send, delivery, memory) => {
     const { media: fetcher } = senders(send.provider) ?? {}
-    const { message } = delivery
-    if (!fetcher || message.type !== 'media' || delivery.mediaContent) return delivery
+    if (!fetcher || !hasLinks(delivery)) return delivery
     const { requestId, tooLateAt = Number.POSITIVE_INFINITY } = send
     const late = lateMedia.get(requestId)
-    if (late && !(await tryReserve(memory, late.content.length)))
+    if (late && !(await tryReserve(memory, late.fetchedBytes)))
       return putOffs.putOff(requestId, noMemory.reason)
-    const taken = late ?? (await take(send, fetcher, message.media, memory))
+    const taken = late ?? (await take(send, fetcher, delivery, memory))
     if ('outcome' in taken) return taken
     if (performance.now() < tooLateAt) lateMedia.delete(requestId)
     else lateMedia.set(requestId, taken)
-    return { ...delivery, message: { ...message, media: taken.media }, mediaContent: taken.content }
+    const { fetchedBytes: _, ...contents } = taken
+    return { ...delivery, ...contents }
   }
 }
 
@@ -136,24 +133,3 @@ async function beginFetch(fetches: Semaphore, owner: string): Promise<(() => voi
 
 const fetchInTime = (fetcher: MediaFetcher, media: MediaLink, timeoutMs: number) =>
   withinTimeLimit<FetchedMedia>(timeoutMs, (signal, moved) => fetcher.fetch(media, signal, moved), notInTime)
-
-/** Checks fetched media against its declared type, as the API does with base64 content. */
-async function mediaOf(
-  described: MediaDescription,
-  fetched: Exclude<FetchedMedia, { kind: 'put_off' }>,
-): Promise<Taken | Outcome> {
-  if (fetched.kind === 'failed') return { outcome: 'retry_later', fault: 'message', reason: fetched.reason }
-  if (fetched.kind === 'refused') return refused(fetched.reason)
-  const { content, mimetype: served } = fetched
-  const { mediaType, mimetype: declared } = described
-  const recognised = await recognise(content)
-  const issue = contentIssue(mediaType, recognised)
-  if (issue) return refused(`the content of the mediaUrl ${issue}`)
-  const contradiction = declared && mimetypeIssue(declared, recognised)
-  if (contradiction) return refused(`the mimetype ${contradiction}`)
-  const trusted = served && !mimetypeIssue(served, recognised) ? served : undefined
-  const mimetype = typeToSend(mediaType, [declared, trusted], recognised)
-  return { media: { ...described, mimetype }, content }
-}
-
-const refused = (reason: string): Outcome => ({ outcome: 'rejected', fault: 'message', reason })

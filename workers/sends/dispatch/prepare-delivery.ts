@@ -1,3 +1,4 @@
+import { contentsIn, storedBytes } from '../../../src/core/messages/stored-content.ts'
 import { otherWorkerDelayMs } from '../../../src/core/sends/delivery-times.ts'
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
@@ -53,17 +54,15 @@ export function createPrepareDelivery(
       reason = noReceiptUrl
       if (receipts?.needPublicUrl && !settings.PUBLIC_BASE_URL && receipts.areOn(config))
         throw new Error(reason)
-      if (message.type !== 'media' || message.media.sizeBytes === undefined) {
-        return { ...send, config, mediaContent: undefined }
-      }
+      const sizeBytes = storedBytes(message)
+      if (sizeBytes === 0) return { ...send, config, mediaContent: undefined }
       reason = noPublicUrl
       if (fetchesMedia && !settings.PUBLIC_BASE_URL) throw new Error(reason)
       reason = noContent
-      const { sizeBytes } = message.media
-      const mediaContent = await load({ requestId, accountId, sizeBytes }, memory)
-      if (mediaContent === 'no_memory') return putOffs.putOff(requestId, noMemory.reason)
+      const stored = await load({ requestId, accountId, sizeBytes }, memory)
+      if (stored === 'no_memory') return putOffs.putOff(requestId, noMemory.reason)
       putOffs.forget(requestId)
-      if (mediaContent) return { ...send, config, mediaContent }
+      if (stored) return { ...send, config, ...contentsIn(message, stored) }
       return { outcome: 'rejected', fault: 'message', reason: ownReasons.mediaGone }
     } catch (error) {
       logFault(log, 'dispatch_fault', error, { requestId })

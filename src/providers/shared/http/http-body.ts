@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+
 /**
  * A request body. Its parts are in memory before the call begins, and its length is declared, so that the server notices
  * if it breaks off. Several buffers are written one after the other, as one body.
@@ -13,17 +15,35 @@ export interface EncodedBody {
 /** A multiple of 3, so that only the last piece of its base64 is padded. */
 const encodedPieceBytes = 3 * 16 * 1024
 
-/** A body with content as base64 between two texts. */
-export function withBase64(before: string, content: Buffer, after: string): EncodedBody {
-  const [first, last] = [Buffer.from(before), Buffer.from(after)]
+/**
+ * JSON with contents as base64.
+ *
+ * @param make makes the value; it puts what `at` returns in the place of a content.
+ */
+export function jsonWithBase64(make: (at: (content: Buffer) => string) => unknown): string | EncodedBody {
+  const contents: Buffer[] = []
+  // Random, so that no text of the value can hold it.
+  const mark = randomUUID()
+  const json = JSON.stringify(make((content) => `${mark}-${contents.push(content) - 1}-`))
+  if (contents.length === 0) return json
+  // Texts, with the number of a content between each two.
+  const parts = json.split(new RegExp(`${mark}-(\\d+)-`))
+  return withBase64(parts.map((part, index) => (index % 2 === 0 ? part : (contents[Number(part)] as Buffer))))
+}
+
+/** A body of texts, and of contents as base64. */
+function withBase64(parts: readonly (string | Buffer)[]): EncodedBody {
+  const bytesOf = (part: string | Buffer) =>
+    typeof part === 'string' ? Buffer.byteLength(part) : 4 * Math.ceil(part.length / 3)
   return {
-    bytes: first.length + 4 * Math.ceil(content.length / 3) + last.length,
+    bytes: parts.reduce((sum, part) => sum + bytesOf(part), 0),
     *pieces() {
-      yield first
-      for (let at = 0; at < content.length; at += encodedPieceBytes) {
-        yield Buffer.from(content.toString('base64', at, at + encodedPieceBytes), 'latin1')
+      for (const part of parts) {
+        if (typeof part === 'string') yield Buffer.from(part)
+        else
+          for (let at = 0; at < part.length; at += encodedPieceBytes)
+            yield Buffer.from(part.toString('base64', at, at + encodedPieceBytes), 'latin1')
       }
-      yield last
     },
   }
 }

@@ -52,6 +52,17 @@ const email = z.strictObject({
   replyTo: z.string().optional(),
   headers: texts,
   tags: texts,
+  attachments: z
+    .array(
+      z.strictObject({
+        filename: z.string(),
+        mimetype: z.string().optional(),
+        base64: z.base64().optional(),
+        url: z.url().optional(),
+        contentId: z.string().optional(),
+      }),
+    )
+    .optional(),
 })
 const payload = z.strictObject({
   requestId: z.uuid(),
