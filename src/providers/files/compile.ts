@@ -100,11 +100,12 @@ const mailIssue =
       fromName: ['from', 'fromName'],
       replyTo: ['replyTo'],
       headers: ['headers'],
-      tags: [] as string[],
-    }
+      tags: [],
+      attachments: [],
+    } satisfies Record<keyof MailFields, string[]>
     const unknown = Object.entries(placeOf).find(
       ([name, places]) =>
-        fields[name as keyof MailFields] !== undefined && !places.some((place) => sources.has(place)),
+        fields[name as keyof MailFields] !== undefined && !places.some((place: string) => sources.has(place)),
     )
     return unknown && `email.${unknown[0]}: not on this channel`
   }
