@@ -110,6 +110,10 @@ describe.each(shippedNames)('%s', (name) => {
       checkContext,
     )
     for (const text of ['order', 'answers@example.com', 'Example']) expect(String(body)).toContain(text)
+    const withFile = { ...message, email: { attachments: [{ filename: 'a.pdf', sizeBytes: 3 }] } }
+    expect(sendIssue(rules, { contact: delivery.contact, message: withFile, hasPublicUrl: true })).toBe(
+      'email.attachments: not on this channel',
+    )
     const tagged = { ...message, email: { tags: { kind: 'order' } } }
     expect(sendIssue(rules, { contact: delivery.contact, message: tagged, hasPublicUrl: true })).toBe(
       'email.tags: not on this channel',
