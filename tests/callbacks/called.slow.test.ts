@@ -136,6 +136,7 @@ describe('an endpoint', () => {
       data: {
         requestId,
         reference: 'order 7',
+        metadata: null,
         sequence: 1,
         status: 'sent',
         delivery: null,

@@ -243,7 +243,7 @@ test('a call under way when its channel is held still counts: its outcome is rec
   expect(receiver.callsOf(requestId)).toHaveLength(1)
 })
 
-test('a channel that is held already keeps its reason', async () => {
+test('a refusal keeps the reason of a channel that is held already, and a further hold replaces it', async () => {
   const call = gate(gone)
   const { channelId } = await buildWebhook(call.behaviour)
   const requestId = await sendBy(channelId)
@@ -253,7 +253,7 @@ test('a channel that is held already keeps its reason', async () => {
   await eventually('the refusal', async () => names(await timelineOf(requestId)).includes('attempt_finished'))
   expect((await channelOf(channelId))?.heldReason).toBe('held before')
   await holdChannel(service.runtime.db, channelId, 'held after')
-  expect((await channelOf(channelId))?.heldReason).toBe('held before')
+  expect((await channelOf(channelId))?.heldReason).toBe('held after')
 })
 
 test('channel hold makes the sends of a channel wait, and channel resume lets them go', async () => {
