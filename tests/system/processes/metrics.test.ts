@@ -51,8 +51,10 @@ beforeAll(async () => {
   )
   // Each has its first connection by then, and no send of the tests has to wait for it.
   await eventually('the API', read)
-  const collected = async () => (await scrapeAt(metricsUrls.admin)).value('outbound_collector_up') === 2
-  await eventually('the admin process', collected)
+  await eventually('the admin process, with the first lease of the worker', async () => {
+    const scrape = await scrapeAt(metricsUrls.admin)
+    return scrape.value('outbound_collector_up') === 2 && scrape.value('outbound_workers') === 1
+  })
 })
 afterAll(async () => {
   await Promise.all(started.map((service) => service.stop()))
