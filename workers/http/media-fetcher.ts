@@ -26,7 +26,7 @@ import type { Moved } from './time-limit.ts'
 export interface MediaLink {
   url: string
   /** For the content. The caller releases it, after the call to the provider. */
-  memory: Pick<Reservation, 'reserve' | 'shrinkTo'>
+  memory: Pick<Reservation, 'reserve'>
 }
 
 export interface MediaFetcher {
@@ -68,9 +68,10 @@ export function createMediaFetcher(options: Omit<ConnectorOptions, 'givenBy'>): 
       const over = new AbortController()
       let putOff = () => {}
       let isWaitingForMemory = false
+      let shrinkTo = (_keptBytes: number) => {}
       const reserve = async (bytes: number) => {
         isWaitingForMemory = true
-        await memory.reserve(bytes, over.signal)
+        shrinkTo = await memory.reserve(bytes, over.signal)
         isWaitingForMemory = false
       }
       const onTimeOver = () => (isWaitingForMemory ? noMemory : notInTime)
@@ -80,7 +81,7 @@ export function createMediaFetcher(options: Omit<ConnectorOptions, 'givenBy'>): 
           putOffs.add(putOff)
           return answerReader(end, reserve, moved)
         })
-        memory.shrinkTo(fetched.kind === 'media' ? fetched.content.length : 0)
+        shrinkTo(fetched.kind === 'media' ? fetched.content.length : 0)
         return fetched
       } finally {
         putOffs.delete(putOff)

@@ -45,4 +45,4 @@ export function smallBodies({ MAX_BODY_BYTES }: Pick<Settings, 'MAX_BODY_BYTES'>
 }
 
 /** A small body is received without a memory budget. */
-const unneeded: Reservation = { reserve: async () => {}, shrinkTo() {}, release() {} }
+const unneeded: Reservation = { reserve: async () => () => {}, release() {} }

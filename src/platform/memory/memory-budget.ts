@@ -1,11 +1,12 @@
-import { Semaphore } from './semaphore.ts'
+import { type Release, Semaphore } from './semaphore.ts'
 
-/** The part of a memory budget that one piece of work uses; empty until `reserve`. */
+/** The part of a memory budget that one piece of work uses; empty until `reserve`, which may be called several times. */
 export interface Reservation {
-  /** @throws NotAcquired if too little is free in time; the signal's reason if it is aborted first. */
-  reserve(bytes: number, signal?: AbortSignal): Promise<void>
-  /** Gives back what was reserved beyond so many bytes. */
-  shrinkTo(bytes: number): void
+  /**
+   * @returns a function that gives back what this call reserved beyond so many bytes.
+   * @throws NotAcquired if too little is free in time; the signal's reason if it is aborted first.
+   */
+  reserve(bytes: number, signal?: AbortSignal): Promise<(keptBytes: number) => void>
   /** Ends the work's use of the budget: a `reserve` that still waits is granted nothing. */
   release(): void
 }
@@ -37,17 +38,17 @@ export class MemoryBudget {
 
   reservationFor(owner: string): Reservation {
     let isOver = false
-    let give = (_keptBytes?: number) => {}
+    const acquired: Release[] = []
     return {
       reserve: async (bytes, signal) => {
-        const acquired = await this.#semaphore.acquire({ units: bytes, owner }, this.#waitMs, signal)
-        if (isOver) acquired()
-        else give = acquired
+        const release = await this.#semaphore.acquire({ units: bytes, owner }, this.#waitMs, signal)
+        if (isOver) release()
+        else acquired.push(release)
+        return release
       },
-      shrinkTo: (bytes) => give(bytes),
       release: () => {
         isOver = true
-        give()
+        for (const release of acquired) release()
       },
     }
   }

@@ -9,7 +9,7 @@ import { cert, key } from '../../support/certificate.ts'
 const allowedPrivateNetworks = [parseNetwork('127.0.0.0/8')]
 const http = createHttpClient({ allowedPrivateNetworks })
 const media = createMediaFetcher({ allowedPrivateNetworks })
-const memory = { reserve: async () => {}, shrinkTo: () => {} }
+const memory = { reserve: async () => () => {} }
 
 /** The server's answer to each request, in the order of the requests; each piece in a packet of its own. */
 let answers: string[][] = []

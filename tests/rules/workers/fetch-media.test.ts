@@ -186,3 +186,22 @@ test.concurrent('media that trickles does not', async () => {
     reason: 'the media did not come in time',
   })
 })
+
+test('a mail with a stored file and two links uses memory for all three, and gives back all of it', async () => {
+  const settings = { PROVIDER_TIMEOUT_SECONDS: 20, WORKER_CONCURRENCY: 10 }
+  const provider = { media: fetcher, send: () => Promise.reject(new Error('called')) }
+  const fetchFor = createFetchLinkedMedia({ settings }, () => provider, new PutOffs(() => 0))
+  const own = openMediaMemory()
+  const memory = own.reservationFor('mail')
+  await memory.reserve(1000)
+  const linked = { filename: 'x.txt', url: good() }
+  const attachments = [{ filename: 'y.txt', sizeBytes: 1000 }, linked, linked]
+  const message = { type: 'text', text: { value: 'Hello' }, email: { attachments } } as const
+  const delivery = { ...buildDelivery(rules, {}, { message }), attachmentContents: [Buffer.alloc(1000)] }
+  const send = { requestId: uuidv7(), accountId: 'mail', provider: 'smtp' }
+  const taken = await fetchFor(send, delivery, memory)
+  expect(taken).toMatchObject({ attachmentContents: [{ length: 1000 }, { length: 1 }, { length: 1 }] })
+  expect(own.usedBytes).toBe(1002)
+  memory.release()
+  expect(own.usedBytes).toBe(0)
+})

@@ -58,7 +58,9 @@ export function createFetchLinkedMedia(
   const lateMedia = new LRUCache<string, Taken>({
     maxSize: lateMediaBytes,
     ttl: lateMediaKeptMs,
-    sizeCalculation: ({ fetchedBytes }) => Math.max(1, fetchedBytes),
+    // With what was stored, which it holds, too.
+    sizeCalculation: ({ mediaContent, attachmentContents = [] }) =>
+      [mediaContent, ...attachmentContents].reduce((sum, content) => sum + (content?.length ?? 0), 1),
   })
   const take = async (
     { requestId, accountId }: Pick<EnteredSend, 'requestId' | 'accountId'>,
