@@ -137,7 +137,7 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
     ),
     email: fc.oneof(
       // Others refuse it, whatever it is.
-      { weight: providers[provider].mail ? 10 : 300, arbitrary: fc.constant(undefined) },
+      { weight: providers[provider].mail ? 24 : 300, arbitrary: fc.constant(undefined) },
       {
         weight: 1,
         arbitrary: fc.record(
@@ -209,7 +209,7 @@ const usually = (good: object, ...bad: object[]) =>
   fc.oneof({ weight: 30, arbitrary: fc.constant(good) }, { weight: 1, arbitrary: fc.constantFrom(...bad) })
 
 function mostly(good: fc.Arbitrary<string>, ...bad: string[]): fc.Arbitrary<string> {
-  return fc.oneof({ weight: 15, arbitrary: good }, { weight: 1, arbitrary: fc.constantFrom(...bad) })
+  return fc.oneof({ weight: 24, arbitrary: good }, { weight: 1, arbitrary: fc.constantFrom(...bad) })
 }
 
 const variables = fc.oneof(
