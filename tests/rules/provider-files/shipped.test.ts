@@ -39,6 +39,23 @@ test.each(shippedNames)('the file of %s knows at least ten codes, if the vendor 
   expect(known >= 10 || form.guessed?.some((text) => text.includes('no codes'))).toBe(true)
 })
 
+test.each([
+  ['africas-talking', '{"SMSMessageData":{"Message":"InvalidSenderId","Recipients":[]}}'],
+  ['postmark', '{}'],
+  ['clicksend', '{"data":{"messages":[]}}'],
+])(
+  'a 2xx of %s that does not say whether the message was accepted is not taken for sent: %s',
+  (name, body) => {
+    const { provider } = shipped(name)
+    const { read } = provider.call as HttpCall<Record<string, string>>
+    const answer = { kind: 'answer', status: 200, headers: {}, body, isWhole: true } as never
+    expect(read(answer)).toMatchObject({
+      isRefused: true,
+      failure: { outcome: 'uncertain' },
+    })
+  },
+)
+
 describe.each(shippedNames)('%s', (name) => {
   const file = shipped(name)
   const { form, provider: rules } = file
@@ -118,6 +135,20 @@ describe.each(shippedNames)('%s', (name) => {
     expect(sendIssue(rules, { contact: delivery.contact, message: tagged, hasPublicUrl: true })).toBe(
       'email.tags: not on this channel',
     )
+  })
+
+  test('a message that the file can’t say is refused without a call, and is never uncertain', async () => {
+    const calls: unknown[] = []
+    const post = async (request: unknown) => {
+      calls.push(request)
+      return { kind: 'answer', status: 200, headers: {}, body: '{}', isWhole: true } as never
+    }
+    const config = rules.config.parse(form.examples.config)
+    const empty = buildDelivery(rules, config, { message: { type: 'text', text: { value: '' } } })
+    const { signal } = new AbortController()
+    const outcome = await httpSender(rules as never, { post }).send(empty as never, signal, () => {})
+    if (calls.length === 0) expect(outcome).toMatchObject({ outcome: 'rejected', fault: 'message' })
+    else expect(calls).toHaveLength(1)
   })
 
   test('no text of a client changes a byte of the structure of the request', () => {

@@ -45,7 +45,7 @@ export const isCode = (word: string): boolean => /^[\w.:/-]{1,64}$/.test(word) &
 
 /** In a 2xx that is a refusal, without a known code. */
 const refusedForGood = { outcome: 'rejected', fault: 'message' } as const
-/** Of a 2xx that says only in its body whether it is a refusal, and whose body was cut off. */
+/** Of a 2xx that says only in its body whether it is a refusal, and whose body was cut off or doesn't say it. */
 const unreadable = { outcome: 'uncertain', fault: 'provider' } as const
 
 /** Reads an answer by the places of a file. */
@@ -63,6 +63,13 @@ export function readByForm({ answer }: ProviderForm, codes: CodeTable): (answer:
         reason: 'the answer could not be read to its end, so the message may have been accepted',
       }
     const isRefused = isAccepted && refused.some((condition) => holds(condition, places))
+    const isSilent = refused.some(({ at, notIn }) => notIn && firstWordAt(at, places) === undefined)
+    if (isAccepted && !isRefused && isSilent)
+      return {
+        isRefused: true,
+        failure: unreadable,
+        reason: 'the answer does not say whether the message was accepted, so it may have been',
+      }
     if (isAccepted && !isRefused) {
       const held = firstWordAt(heldBack, places)
       return {
