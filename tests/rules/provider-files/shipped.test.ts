@@ -42,6 +42,7 @@ test.each(shippedNames)('the file of %s knows at least ten codes, if the vendor 
 test.each([
   ['africas-talking', '{"SMSMessageData":{"Message":"InvalidSenderId","Recipients":[]}}'],
   ['postmark', '{}'],
+  ['infobip', '{"messages":[]}'],
   ['clicksend', '{"data":{"messages":[]}}'],
 ])(
   'a 2xx of %s that does not say whether the message was accepted is not taken for sent: %s',

@@ -63,7 +63,7 @@ export function readByForm({ answer }: ProviderForm, codes: CodeTable): (answer:
         reason: 'the answer could not be read to its end, so the message may have been accepted',
       }
     const isRefused = isAccepted && refused.some((condition) => holds(condition, places))
-    const isSilent = refused.some(({ at, notIn }) => notIn && firstWordAt(at, places) === undefined)
+    const isSilent = refused.some(({ at }) => firstWordAt(at, places) === undefined)
     if (isAccepted && !isRefused && isSilent)
       return {
         isRefused: true,
