@@ -9,7 +9,7 @@ import type { Delivery } from '../delivery.ts'
 import type { CodeTable } from '../shared/code-table.ts'
 import type { CallContext } from '../shared/http/http-call.ts'
 import { mailTemplate } from '../shared/mail/mail-template.ts'
-import { configSchema } from './config.ts'
+import { checkOwnFields, configSchema } from './config.ts'
 import { readDocument } from './document.ts'
 import type { ProviderForm } from './form.ts'
 import { codeTable, decisionsOf, readByForm } from './reading/answer.ts'
@@ -44,6 +44,7 @@ function compileForm(
   issue: (path: string, message: string) => void,
 ): Provider<FileConfig> {
   const { contacts, messages, label, what, repeat, suppressing, receipts } = form
+  checkOwnFields(form, issue)
   const codes = codeTable(form, issue)
   const request = compileRequest(form, issue)
   const usesReceiptsUrl = request.sources.has('receiptsUrl')

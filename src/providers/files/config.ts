@@ -37,8 +37,17 @@ function fieldSchema({ as = 'token', choices, pattern, optional: isOptional, def
   return isOptional ? optional(plain) : plain
 }
 
-/** The names that every file has, beside its own fields. */
-export const ownFields = ['baseUrl', 'subject']
+/** The fields that the config of each file has, beside those that the file declares. */
+const ownFields = ({ contacts }: ProviderForm) => [
+  'baseUrl',
+  ...(contacts.includes('email') ? ['subject'] : []),
+]
+
+/** A declared field of such a name would never be read. */
+export function checkOwnFields(form: ProviderForm, issue: (path: string, message: string) => void): void {
+  for (const name of ownFields(form).filter((own) => Object.hasOwn(form.config, own)))
+    issue(`/config/${name}`, `each channel has a field ${name} already: leave it out, or use another name`)
+}
 
 /** The schema of a channel's config: strict, by the fields of the file. */
 export function configSchema({ config, baseUrl: own, contacts }: ProviderForm) {

@@ -81,6 +81,42 @@ test.each<[string, string | RegExp, string, RegExp]>([
     '{ $: config.form }',
     /the config has no field form/,
   ],
+  [
+    'a key of auth that is no secret',
+    'apiKey: { secret: true,',
+    'apiKey: {',
+    /^line \d+: \/request\/auth\/bearer: apiKey proves who calls: give the field secret: true$/,
+  ],
+  [
+    'a key of a signature that is no secret',
+    '  auth: { bearer: apiKey }',
+    '  auth: { bearer: apiKey }\n  signature: { header: X-Sign, key: from, hash: sha256, encoding: hex, over: [body] }',
+    /^line \d+: \/request\/signature\/key: from proves who calls: give the field secret: true$/,
+  ],
+  [
+    'a password that is no secret',
+    'auth: { bearer: apiKey }',
+    'auth: { basic: { user: from, password: messagingProfileId } }',
+    /^line \d+: \/request\/auth\/basic\/password: messagingProfileId proves who calls: give the field secret: true$/,
+  ],
+  [
+    'a token of receipts that is no secret',
+    /proof:\n {4}ed25519:\n[\s\S]*?fresh: .*\n/,
+    'proof: { token: messagingProfileId }\n',
+    /^line \d+: \/receipts\/proof: messagingProfileId proves who calls: give the field secret: true$/,
+  ],
+  [
+    'a public key as the secret of a proof',
+    /ed25519:\n/,
+    'hmac:\n      hash: sha256\n',
+    /^line \d+: \/receipts\/proof: publicKey proves who calls: give the field secret: true$/,
+  ],
+  [
+    'a field of its own named baseUrl',
+    'config:\n',
+    'config:\n  baseUrl: { words: "the address" }\n',
+    /^line \d+: \/config\/baseUrl: each channel has a field baseUrl already: leave it out, or use another name$/,
+  ],
   ['a condition twice', 'delivered: [delivered]', 'delivered: [delivered, sent]', /sent stands twice/],
   [
     'a suppressing code that no table has',
@@ -115,6 +151,19 @@ test.each<[string, string | RegExp, string, RegExp]>([
   const faults = await faultsOf(from, to)
   expect(faults.join('\n')).toMatch(expected)
   for (const fault of faults) expect(fault).not.toMatch(/\n|undefined|\[object/)
+})
+
+test('a field of its own named subject is one clear line in a file of mails, and no fault in others', async () => {
+  const withSubject = (text: string) =>
+    text.replace('config:\n', 'config:\n  subject: { words: "x", optional: true }\n')
+  expect(await checkFile(withSubject(shippedText('brevo')))).toEqual({
+    issues: [
+      expect.stringMatching(
+        /^line \d+: \/config\/subject: each channel has a field subject already: leave it out/,
+      ),
+    ],
+  })
+  expect(await checkFile(withSubject(good))).toMatchObject({ checked: {} })
 })
 
 test('a fault of the form is named by its line', async () => {

@@ -6,7 +6,7 @@ import { isSignedWebhook } from '../../../core/receipts/standard-webhooks.ts'
 import { publicKeyOf } from '../config.ts'
 import type { ProofForm } from '../form/receipts.ts'
 import type { ProviderForm } from '../form.ts'
-import { checkSecretField } from '../request/build.ts'
+import { checkAuthField, checkSecretField } from '../request/build.ts'
 import type { FileConfig } from '../request/holes.ts'
 import { atPointer, firstWordAt, type Places } from './places.ts'
 
@@ -29,7 +29,10 @@ export function compileProof(
   proof: ProofForm,
   issue: (path: string, message: string) => void,
 ): Proof {
-  for (const name of fieldsOfProof(proof)) checkSecretField(form, name, '/receipts/proof', issue)
+  for (const name of fieldsOfProof(proof)) {
+    const check = isPublic(form, proof, name) ? checkAuthField : checkSecretField
+    check(form, name, '/receipts/proof', issue)
+  }
   if ('token' in proof)
     return ({ target }, _, config) =>
       isSame(new URLSearchParams(target.split('?')[1]).get('token'), config[proof.token])
@@ -53,6 +56,12 @@ export function compileProof(
   }
   if ('jwt' in proof) return byToken(proof.jwt)
   return bySignature(proof)
+}
+
+/** Whether somebody who knows the field still can't make the proof: the user beside a password, and a public key. */
+function isPublic({ config }: ProviderForm, proof: ProofForm, name: string): boolean {
+  if ('basic' in proof) return name === proof.basic.user && name !== proof.basic.password
+  return ('ed25519' in proof || 'ecdsa' in proof) && config[name]?.as === 'publicKey'
 }
 
 /** Whether a proof is the secret, which has to be there. */

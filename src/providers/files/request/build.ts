@@ -130,12 +130,19 @@ function bodyOf(
   return { contentType: 'application/x-www-form-urlencoded', body: new URLSearchParams(pairs).toString() }
 }
 
-/** A field that auth or a signature names. It has to be there; the form of its value fits into a header. */
-export function checkSecretField({ config }: ProviderForm, name: string, path: string, issue: Issue): void {
+/** A field that auth or a proof names. It has to be there; the form of its value fits into a header. */
+export function checkAuthField({ config }: ProviderForm, name: string, path: string, issue: Issue): void {
   const field = config[name]
   if (!field) issue(path, `the config has no field ${name}`)
   else if (field.as === 'line' || field.as === 'mailbox')
     issue(path, `${name} has to be a token, not a ${field.as}`)
+}
+
+/** A field that proves who calls: unless it is a secret, it would be shown with the channel and in requests that are printed. */
+export function checkSecretField(form: ProviderForm, name: string, path: string, issue: Issue): void {
+  checkAuthField(form, name, path, issue)
+  if (form.config[name]?.secret === false)
+    issue(path, `${name} proves who calls: give the field secret: true`)
 }
 
 function authOf(form: ProviderForm, issue: Issue) {
@@ -152,7 +159,7 @@ function authOf(form: ProviderForm, issue: Issue) {
   }
   if ('basic' in auth) {
     const { user, password } = auth.basic
-    if (typeof user === 'string') check(user, 'basic/user')
+    if (typeof user === 'string') checkAuthField(form, user, '/request/auth/basic/user', issue)
     if (password !== undefined) check(password, 'basic/password')
     return byHeader('authorization', (config) => {
       const name = typeof user === 'string' ? (config[user] ?? '') : user.text
