@@ -10,7 +10,7 @@ export interface StoredFile {
   content: string
 }
 
-/** Tells by one small row a file whether a process has all of them. */
+/** Reads no contents: by the hashes alone a process knows whether it has every file. */
 export const readFileHashes = prepared<{ name: string; hash: string }>(
   'read_provider_hashes',
   "Reads the versions of operators' files of providers.",

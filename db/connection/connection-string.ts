@@ -65,7 +65,7 @@ function isReadable(file: string | null): boolean {
 
 /** Escapes that node-postgres leaves in a database's name. libpq decodes them, as in `…/a%2Fb`. */
 const reservedEscapes = /%(2F|3A|3B|40|26|3D|2B|24|2C)/gi
-/** Those that it leaves in any case. */
+/** Escapes of `?` and `#`: node-postgres leaves them, and decoded they would end the name. */
 const unreadableEscapes = /%(3F|23)/i
 const databaseName = /(?<=^postgres(?:ql)?:\/\/[^/?#]*\/)[^?#]+/i
 

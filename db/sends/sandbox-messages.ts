@@ -55,7 +55,7 @@ export async function findSandboxMedia(db: Database, id: string) {
     .where(eq(sandboxMessages.id, id))
   const message = readKeptMessage(row?.message)
   if (!row?.content || message?.type !== 'media') return undefined
-  // Those of attachments come after it.
+  // The bytes of attachments come after it.
   return {
     content: row.content.subarray(0, message.media.sizeBytes ?? row.content.length),
     description: message.media,

@@ -4,15 +4,14 @@ import type { Count } from '../../../db/sends/list-count.ts'
 import { channelStatuses } from '../../core/channels/channel-status.ts'
 import { plainWarning } from '../../core/channels/plain-channel.ts'
 import { knownNames } from '../../providers/known.ts'
-import { FigureLink } from '../numbers/figure-link.tsx'
-import { alarming } from '../numbers/figures.tsx'
-import { figuresOf, firstHourOf, noCounts, totalOf } from '../numbers/spans.ts'
+import { type Figure, firstHourOf, totalOf } from '../numbers/spans.ts'
 import { type Column, DataTable } from '../page/data-table.tsx'
 import { Choice, TextField } from '../page/fields.tsx'
 import { FilterForm } from '../page/filter-form.tsx'
 import { Layout } from '../page/layout.tsx'
 import { PageHead } from '../page/page-head.tsx'
 import { ChannelName, ChannelState, LastFailedAnswer, Waiting } from './channel-state.tsx'
+import { figureColumn } from './figure-column.tsx'
 
 interface ListPageProps {
   filter: ChannelFilter
@@ -67,22 +66,10 @@ function List({
   lastFailures,
 }: Pick<ListPageProps, 'channels' | 'counts' | 'lastFailures'>) {
   const from = firstHourOf('hour', new Date())
-  const figure = (name: 'Accepted' | 'Failed'): Column<ListedChannel> => {
-    const countOf = ({ channelId }: ListedChannel) => figuresOf(counts.get(channelId) ?? noCounts)[name]
-    return {
-      name: `${name}, last hour`,
-      isNumber: true,
-      classOf: (channel) => alarming(name, countOf(channel)),
-      cell: (channel) => (
-        <FigureLink
-          of={{ channelId: channel.channelId }}
-          from={from}
-          figure={name}
-          count={countOf(channel)}
-        />
-      ),
-    }
-  }
+  const lastHour = (figure: Figure): Column<ListedChannel> => ({
+    ...figureColumn(figure, counts, from),
+    name: `${figure}, last hour`,
+  })
   return (
     <DataTable
       label="Channels"
@@ -96,8 +83,8 @@ function List({
           cell: ({ channelId }) => <LastAnswer {...lastFailures.get(channelId)} />,
         },
         { name: 'Waiting', isNumber: true, cell: (channel) => <Waiting channel={channel} /> },
-        figure('Accepted'),
-        figure('Failed'),
+        lastHour('Accepted'),
+        lastHour('Failed'),
       ]}
     />
   )

@@ -21,7 +21,7 @@ const height = 100
 const weekMs = 168 * hourMs
 
 interface ChartProps {
-  /** Of the last 24 hours, and of those a week before. */
+  /** Counts of the last 24 hours, and of the same hours a week before. */
   byHour: ByHour
   of: CountedOf
   now: Date

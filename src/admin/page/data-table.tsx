@@ -3,7 +3,7 @@ import { tableRows } from './each-shown.tsx'
 
 export interface Column<Row> {
   name: string
-  /** What the name means, for readers who don't know the service. */
+  /** The meaning of the name, for readers who don't know the service. */
   title?: string
   /** Numbers are aligned at the right, digit below digit. */
   isNumber?: boolean

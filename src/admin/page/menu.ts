@@ -1,7 +1,7 @@
 import type { Role } from '../../core/accounts/person.ts'
 
 export interface MenuEntry {
-  /** Of the list, or the page that others of its kind belong to. */
+  /** The path of its first page: pages below it mark the same entry. */
   href: string
   /** Also the title of the page. */
   name: string

@@ -99,7 +99,7 @@ export function readListForm(input: ListInput): { form: ListForm } | { issues: s
 }
 
 /** Whether sends of this state are due at some time. */
-export const hasDueTime = (state: string | undefined) => state === 'queued' || state === 'scheduled'
+const hasDueTime = (state: string | undefined) => state === 'queued' || state === 'scheduled'
 
 /**
  * Whether the filters hold a contact, which must not get into a URL, because proxies and browsers record URLs. A provider's message

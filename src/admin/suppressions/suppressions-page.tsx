@@ -3,7 +3,7 @@ import type { EntriesAsked } from '../../../db/suppression/shown-entries.ts'
 import { wholeContact } from '../../core/contacts/contact.ts'
 import { suppressionCauses } from '../../core/suppression/suppression.ts'
 import { csvHeader } from '../../core/suppression/suppression-csv.ts'
-import { TextField } from '../page/fields.tsx'
+import { Choice, TextField } from '../page/fields.tsx'
 import { Layout } from '../page/layout.tsx'
 import type { Contacts } from '../page/masking.ts'
 import { PageHead } from '../page/page-head.tsx'
@@ -97,28 +97,13 @@ function Filters({ account, asked }: Pick<SuppressionsPageProps, 'account' | 'as
   return (
     <form method="get" action="/suppressions" class="fields">
       <input type="hidden" name="accountId" value={account.id} />
-      <p class="field">
-        <label for="cause">Cause</label>
-        <select id="cause" name="cause">
-          <option value="">any</option>
-          {suppressionCauses.map((cause) => (
-            <option value={cause} selected={cause === asked.cause}>
-              {cause}
-            </option>
-          ))}
-        </select>
-      </p>
-      <p class="field">
-        <label for="channelId">Channel</label>
-        <select id="channelId" name="channelId">
-          <option value="">any</option>
-          {account.channels.map(({ id, name }) => (
-            <option value={id} selected={id === asked.channelId}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </p>
+      <Choice name="cause" label="Cause" value={asked.cause} options={suppressionCauses} />
+      <Choice
+        name="channelId"
+        label="Channel"
+        value={asked.channelId}
+        options={account.channels.map(({ id, name }) => [id, name] as const)}
+      />
       <button type="submit">Show</button>
     </form>
   )

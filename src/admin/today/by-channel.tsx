@@ -1,18 +1,8 @@
 import type { Counts } from '../../../db/counters/read.ts'
 import type { ListedChannel } from '../../../db/overview/channels.ts'
 import { ChannelName, ChannelState, Waiting } from '../channels/channel-state.tsx'
-import { FigureLink } from '../numbers/figure-link.tsx'
-import { alarming } from '../numbers/figures.tsx'
-import {
-  type Figure,
-  figuresOf,
-  figureWords,
-  firstHourOf,
-  noCounts,
-  type Span,
-  spanNames,
-  spans,
-} from '../numbers/spans.ts'
+import { figureColumn } from '../channels/figure-column.tsx'
+import { type Figure, firstHourOf, type Span, spanNames, spans } from '../numbers/spans.ts'
 import { Sparkline } from '../numbers/sparkline.tsx'
 import { type Column, DataTable } from '../page/data-table.tsx'
 
@@ -104,23 +94,6 @@ function columnsOf(
   { counts, trends }: Pick<ListedChannels, 'counts' | 'trends'>,
   from: Date,
 ): Column<ListedChannel>[] {
-  const figure = (name: Figure): Column<ListedChannel> => {
-    const countOf = ({ channelId }: ListedChannel) => figuresOf(counts.get(channelId) ?? noCounts)[name]
-    return {
-      name,
-      title: figureWords[name],
-      isNumber: true,
-      classOf: (channel) => alarming(name, countOf(channel)),
-      cell: (channel) => (
-        <FigureLink
-          of={{ channelId: channel.channelId }}
-          from={from}
-          figure={name}
-          count={countOf(channel)}
-        />
-      ),
-    }
-  }
   return [
     {
       name: 'Channel',
@@ -136,7 +109,7 @@ function columnsOf(
       title: 'accepted sends by the hour',
       cell: ({ channelId }) => <Sparkline counts={trends.get(channelId) ?? []} />,
     },
-    ...shownFigures.map(figure),
+    ...shownFigures.map((figure) => figureColumn(figure, counts, from)),
     {
       name: 'Waiting',
       title: 'queued, or being sent, at this moment',

@@ -8,10 +8,10 @@ interface Tab {
 export const sampleTabs = (name: string, tabs: readonly Tab[]): string => {
   const choices = tabs.map(({ language }, index) => {
     const id = `${name}-${language.toLowerCase()}`
-    return `<input type="radio" name="${name}" id="${id}" value="${language}"${index === 0 ? ' checked' : ''}><label for="${id}">${language}</label>`
+    return `<input class="unseen" type="radio" name="${name}" id="${id}" value="${language}"${index === 0 ? ' checked' : ''}><label for="${id}">${language}</label>`
   })
   const panels = tabs.map(
     ({ language, html }) => `<div class="panel" data-language="${language}">${html}</div>`,
   )
-  return `<fieldset class="samples"><legend>Language of the sample</legend>${choices.join('')}${panels.join('')}</fieldset>\n`
+  return `<fieldset class="samples"><legend class="unseen">Language of the sample</legend>${choices.join('')}${panels.join('')}</fieldset>\n`
 }
