@@ -4,7 +4,7 @@ import { createFactory } from 'hono/factory'
 import type { Caller } from '../../db/accounts/api-keys.ts'
 import type { SendRequest } from '../core/sends/send-request.ts'
 import type { Deadline } from '../platform/deadline.ts'
-import type { ErrorCode } from './error-codes.ts'
+import type { ErrorCode } from './errors/codes.ts'
 
 /** How long one request may wait for PostgreSQL and Redis; less than the 1.5 s within which every answer is due. */
 export const answerWithinMs = 1100

@@ -10,7 +10,8 @@ import type { Needs } from '../runtime.ts'
 import { answerJson } from './answer.ts'
 import { notJson } from './body/parse-body.ts'
 import type { ApiEnv } from './context.ts'
-import { type ErrorCode, errorCodes, headersOfCode } from './error-codes.ts'
+import { type ErrorCode, errorCodes } from './errors/codes.ts'
+import { headersOfCode } from './errors/headers.ts'
 
 /** An error answer. Its message is for the client: it says what to fix, and shows no internals. */
 export class ApiError extends Error {

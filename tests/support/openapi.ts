@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { ErrorCode } from '../../src/api/error-codes.ts'
+import type { ErrorCode } from '../../src/api/errors/codes.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
 import type { JsonSchema } from '../../src/api/openapi/json-schema.ts'
 import { readSettings } from '../../src/platform/settings/settings.ts'

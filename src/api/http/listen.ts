@@ -14,7 +14,7 @@ import { logEvent } from '../../platform/log/logger.ts'
 import type { Needs } from '../../runtime.ts'
 import { jsonHeaders } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
-import { headersOfCode } from '../error-codes.ts'
+import { headersOfCode } from '../errors/headers.ts'
 import { ApiError, errorBody, notHttp } from '../errors.ts'
 import { timeouts } from './client-timeouts.ts'
 

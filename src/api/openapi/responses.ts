@@ -1,4 +1,5 @@
-import { type ErrorCode, errorCodes, headersOfCode } from '../error-codes.ts'
+import { type ErrorCode, errorCodes } from '../errors/codes.ts'
+import { headersOfCode } from '../errors/headers.ts'
 import { errorBody } from '../errors.ts'
 import { exampleIds } from '../routes/examples.ts'
 import type { DocumentSettings, Refusals, Route } from '../routes/route.ts'

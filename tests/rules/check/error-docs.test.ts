@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { type ErrorCode, errorCodeNames, errorCodes } from '../../../src/api/error-codes.ts'
+import { type ErrorCode, errorCodeNames, errorCodes } from '../../../src/api/errors/codes.ts'
 import { errorBody } from '../../../src/api/errors.ts'
 import { refusalsOf } from '../../../src/api/openapi/refusals.ts'
 import { exampleIds } from '../../../src/api/routes/examples.ts'

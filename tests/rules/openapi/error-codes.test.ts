@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { errorCodeNames, errorCodes } from '../../../src/api/error-codes.ts'
+import { errorCodeNames, errorCodes } from '../../../src/api/errors/codes.ts'
 import { refusalsOf } from '../../../src/api/openapi/refusals.ts'
 import type { Route } from '../../../src/api/routes/route.ts'
 import { routes } from '../../../src/api/routes.ts'

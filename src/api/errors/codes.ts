@@ -193,9 +193,3 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes
 
 export const errorCodeNames = Object.keys(errorCodes) as ErrorCode[]
-
-/** The headers by which a program recognises an error, and a person finds its page. Without a public address, the link is relative. */
-export const headersOfCode = (code: ErrorCode, publicBaseUrl = '') => ({
-  'Error-Code': code,
-  Link: `<${publicBaseUrl.replace(/\/+$/, '')}/docs/errors#${code}>; rel="help"`,
-})
