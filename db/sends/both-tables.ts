@@ -21,7 +21,7 @@ export const countedCodeOfSend = sqlText`
     case when s.delivery = 'undelivered' then ${undelivered}->>'providerCode'
          else coalesce(s.attempt_record->>'providerCode', s.attempt_record->>'providerStatus') end, 64)`
 
-/** As a filter by code: the failures that have none. */
+/** The filter by code that finds the failures without one. */
 export const withoutCode = 'none'
 
 /** SQL that is true for a row `s` of `sends` that went wrong and is counted without a code. */

@@ -7,7 +7,7 @@ import { ownerOf, type SendsQuery, type Source, sourcesOf } from './list-sources
 /** A list of the console is counted to so many. */
 export const mostCounted = 10_000
 
-/** How many a list has. */
+/** The length of a list. */
 export interface Count {
   count: number
   /** It may have more: enough was looked at. */

@@ -139,7 +139,7 @@ function keep(db: Database, delivery: Delivery<unknown>): Promise<string> {
   })
 }
 
-/** As the send itself is stored. */
+/** The bytes in the order in which those of the send are stored. */
 function storedOf({ mediaContent, attachmentContents }: Delivery<unknown>): Buffer | undefined {
   if (!attachmentContents) return mediaContent
   return Buffer.concat([mediaContent, ...attachmentContents].flatMap((content) => content ?? []))

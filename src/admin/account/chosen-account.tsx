@@ -8,7 +8,7 @@ import { Layout } from '../page/layout.tsx'
 
 const cookie = 'account'
 
-/** So many are shown of those whose names have the typed text. */
+/** A person chooses among at most these: a longer text finds others. */
 const mostShown = 50
 
 /**

@@ -90,7 +90,7 @@ export const figureNames = Object.keys(figureWords) as Figure[]
 
 export const formatCount = (count: number): string => count.toLocaleString('en-US')
 
-/** How many a list has, in words: beyond what is counted, that there are more. */
+/** The length of a list, in words, such as `3 channels`; `More than …` beyond what is counted. */
 export function totalOf({ count, isMore }: { count: number; isMore: boolean }, what: string): string {
   const words = isMore ? (count >= mostCounted ? 'More than ' : 'At least ') : ''
   return `${words}${formatCount(isMore ? Math.min(count, mostCounted) : count)} ${what}${count === 1 ? '' : 's'}`

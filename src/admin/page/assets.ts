@@ -6,7 +6,7 @@ const styles = styleSheet(new URL('./admin.css', import.meta.url))
 
 const script = readFileSync(new URL('./console.js', import.meta.url), 'utf8')
 
-/** It is kept by browsers: without that, each page would first be shown in another type. */
+/** Browsers keep the file: otherwise each page would first be shown in another type. */
 const file =
   ({ type, bytes }: (typeof pageFiles)[keyof typeof pageFiles]) =>
   (c: Context) =>

@@ -3,7 +3,7 @@ import type { SendStatus } from '../../core/sends/timeline.ts'
 interface MomentProps {
   at: Date | string
   precise?: boolean
-  /** Without its zone, which the foot of the page names. */
+  /** Leaves out the zone, which the foot of the page names. */
   short?: boolean
 }
 

@@ -36,7 +36,7 @@ export const time = (name: string) =>
 export const listStates = [...sendStatuses, 'scheduled', 'waiting', 'waiting_now'] as const
 
 const longestReason = 500
-/** Of a cause that is counted. */
+/** Every counted cause is shorter. */
 const longestFault = 60
 
 const form = z.object({

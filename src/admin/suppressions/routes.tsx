@@ -55,12 +55,12 @@ function handlers({ db, settings, log }: AdminRuntime) {
     const { cause = '', channelId = '', before = '' } = c.req.query()
     const chosen = c.get('account')
     if (!chosen) return c.html(<AskPage />)
-    const account = await accountOf(chosen.accountId)
-    const known = causeOf(cause)
+    const { accountId, name } = chosen
+    const account = { id: accountId, name, channels: await accountChannels(db, accountId) }
     const isOfNone = channelId !== '' && !account.channels.some(({ id }) => id === channelId)
     if (isOfNone) throw new PageError(404, 'Channel: the account has no such channel.')
     if (before !== '' && !canBeRecordId(before)) throw new PageError(400, 'This page no longer exists.')
-    const asked = { cause: known, channelId: channelId || undefined, before: before || undefined }
+    const asked = { cause: causeOf(cause), channelId: channelId || undefined, before: before || undefined }
     const page = await shownSuppressions(db, account.id, { ...asked, limit: pageSize })
     const contacts = contactsSeen(c, settings, { accountId: account.id })
     return c.html(<SuppressionsPage {...{ account, asked, page, contacts }} />)

@@ -8,7 +8,7 @@ const nameOf = (schema: JsonSchema) => String(schema.$ref ?? '').replace('#/comp
 
 interface SchemaProps {
   schema: JsonSchema
-  /** With them, the fields of named schemas within it are shown; else they are behind a link. */
+  /** The schemas by their names, if the fields of those within it are shown; otherwise a link leads to them. */
   schemas?: Record<string, JsonSchema>
 }
 
@@ -38,7 +38,7 @@ interface ListedField {
   path: string
   field: JsonSchema
   isRequired: boolean
-  /** Where it is, if not in a body. */
+  /** The place of a field that isn't in a body, such as `query`. */
   place?: string
 }
 

@@ -3,7 +3,7 @@ import type { BuiltSite } from './built-site.ts'
 import { escaped } from './escaped.ts'
 import type { Highlight } from './highlight.ts'
 
-/** Where `npm run build` puts it, beside the build of this file. */
+/** The file that `npm run build` puts beside the build of this one. */
 export const builtSite = 'site.json'
 
 /** The site of the build; from source it is made now. Only then the packages that render it are loaded. */

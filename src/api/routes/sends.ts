@@ -95,7 +95,7 @@ function tooLongForItsChannel(): ApiError {
   return new ApiError('unsupported_by_channel', sendIssue(rules, send) ?? '')
 }
 
-/** As a batch of one message has them. */
+/** The refusals of a batch of one message. */
 const inBatch = (single: Refusals): Refusals =>
   Object.fromEntries(
     Object.entries(single).map(([name, { summary, error }]) => [

@@ -49,7 +49,7 @@ export interface ProviderRules<Config = object> {
   maxTextCharacters: number
   /** Default: only the API's own limits. */
   media?: Record<MediaType, MediaLimits>
-  /** It takes what a client says of a mail (`email`). Without it, that is refused. */
+  /** Set if it takes the fields of a mail (`email`). Otherwise they are refused. */
   mail?: {
     /** Why the provider can't take it, with the field's path; undefined if it can. */
     issueOf?(fields: MailFields): string | undefined

@@ -4,7 +4,7 @@ import { mediaTypes } from './message.ts'
 const text = z.string().optional()
 
 const texts = z.record(z.string(), z.string()).optional()
-/** What came with a mail. */
+/** The fields of a mail. */
 const mail = {
   email: z
     .object({

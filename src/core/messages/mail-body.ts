@@ -9,7 +9,7 @@ import { base64, filename, mediaUrl, mimetype, typeOfDataUrl } from './message-b
 
 const maxHtmlCharacters = 262_144
 
-/** Of names and values: what the vendors that have tags take. */
+/** Names and values of tags: the form that each vendor with tags takes. */
 const tagText = /^(?!__proto__$)[A-Za-z0-9_-]{1,256}$/
 const tagTextIs = '1 to 256 of letters, digits, _ and -'
 

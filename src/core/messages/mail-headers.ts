@@ -11,7 +11,7 @@ export const headerValue = singleLine(1, maxLineLength)
   .refine((value) => value.trim() !== '', 'is empty')
   .meta({ pattern: '^ *[!-~][ -~]*$' })
 
-/** On a line of its own, after a space. */
+/** A longer word doesn't fit on a line of its own, after a space. */
 const longestWord = maxLineLength - 1
 const messageIds = /^<[^<>\s]+>( <[^<>\s]+>)*$/
 /** RFC 8058, 3.1. */

@@ -1,7 +1,7 @@
 /** What a client may say of a mail besides its message (docs/reference/api.md#mail). It is stored within the message. */
 export interface MailFields {
   subject?: string | undefined
-  /** Beside the text, which is the plain part. */
+  /** The part beside the plain one, which is the text of the message. */
   html?: string | undefined
   fromName?: string | undefined
   replyTo?: string | undefined
@@ -15,7 +15,7 @@ export interface Attachment {
   filename: string
   mimetype?: string | undefined
   url?: string | undefined
-  /** By which the HTML shows it in its place. */
+  /** The id by which the HTML shows the file in its place. */
   contentId?: string | undefined
   /** Size of content sent as base64; absent if it is a link. */
   sizeBytes?: number | undefined

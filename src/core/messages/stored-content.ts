@@ -12,14 +12,14 @@ const sizesOf = ({ email, ...message }: Message): (number | undefined)[] => [
 
 /** The number of bytes stored of a message; 0 if nothing came as base64. */
 export function storedBytes(message: Message): number {
-  // Most messages have neither.
+  // Most messages have neither media nor attachments: they cost no list.
   if (message.type !== 'media' && !message.email?.attachments) return 0
   return sizesOf(message).reduce<number>((sum, size = 0) => sum + size, 0)
 }
 
 export interface Contents {
   mediaContent: Buffer | undefined
-  /** In the order of the attachments; undefined for a link. */
+  /** The bytes of each attachment, in their order; undefined for a link. */
   attachmentContents: (Buffer | undefined)[]
 }
 

@@ -32,7 +32,7 @@ export const entries = ({ most, names, namesAre, values, description }: EntriesF
         const message = values.safeParse(value).error?.issues[0]?.message
         if (message) refuse(message, [name])
       }
-      // Not by assignment, which would take a name such as __proto__ for something else.
+      // An assignment would take a name such as __proto__ for something else.
       return Object.fromEntries(pairs) as Record<string, string>
     })
     .meta({

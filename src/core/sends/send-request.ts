@@ -201,7 +201,7 @@ function checkTogether(body: GivenTogether, context: z.RefinementCtx): void {
       path: ['email', 'html'],
       message: 'only beside a message of the type text',
     })
-  // Only of a valid list the sizes are known.
+  // Only a valid list has sizes.
   if (Array.isArray(body.email?.attachments) && context.issues.length === 0) checkSize(body as Body, context)
   for (const name of associationNames) {
     const outside = body[name] ?? undefined

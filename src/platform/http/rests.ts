@@ -24,7 +24,7 @@ function readSome(): void {
   for (const request of [...waiting].slice(0, readPerTurn)) {
     waiting.delete(request)
     request.socket.resume()
-    // After it has been read, once.
+    // One read later, what is left of it waits for another turn.
     setImmediate(readRestInTurns, request)
   }
   if (waiting.size > 0) return

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { openAgain } from './open-again.ts'
 
-/** So much, with its end, a pipe takes whole or not at all. */
+/** A pipe takes a line of this length, with its end, whole or not at all. */
 const longestLineBytes = 4000
 
 const newline = Buffer.from('\n')

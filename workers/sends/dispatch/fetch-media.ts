@@ -58,7 +58,7 @@ export function createFetchLinkedMedia(
   const lateMedia = new LRUCache<string, Taken>({
     maxSize: lateMediaBytes,
     ttl: lateMediaKeptMs,
-    // With what was stored, which it holds, too.
+    // The entry also holds the stored bytes.
     sizeCalculation: ({ mediaContent, attachmentContents = [] }) =>
       [mediaContent, ...attachmentContents].reduce((sum, content) => sum + (content?.length ?? 0), 1),
   })
