@@ -1,16 +1,15 @@
 import type { Command } from 'commander'
 import { Agent, request as call } from 'undici'
-import { v7 as uuidv7 } from 'uuid'
 import { addressIssue } from '../core/channels/config-address.ts'
 import type { Contact } from '../core/contacts/contact.ts'
-import type { Message } from '../core/messages/message.ts'
+import { contentOf, type MessageContent, messageSchema } from '../core/messages/message-body.ts'
 import { receiptsLink } from '../core/receipts/receipts-link.ts'
 import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import type { Network } from '../core/requests/public-address.ts'
 import { sendIssue } from '../core/sends/send-issue.ts'
 import { createGuardedConnector } from '../platform/http/guarded-connector.ts'
-import type { Delivery } from '../providers/delivery.ts'
 import { type CompiledFile, compileFile } from '../providers/files/compile.ts'
+import { firstDelivery } from '../providers/first-delivery.ts'
 import { fileOf } from '../providers/known.ts'
 import type { CallContext, HttpCall, HttpRequest } from '../providers/shared/http/http-call.ts'
 import { outcomeOfAnswer } from '../providers/shared/http/outcome-of-answer.ts'
@@ -93,38 +92,32 @@ async function tryFile(file: CompiledFile, options: TryOptions, networks: readon
     throw new CliError('usage', `Fix --config for ${form.name}: ${describeIssues(parsed.error.issues)}`)
   const issue = addressIssue(parsed.data, networks)
   if (issue) throw new CliError('usage', `Fix --config for ${form.name}: ${issue}`)
-  const message = messageOf(options)
+  const { message, mediaContent } = messageOf(options, networks)
   const wrong = sendIssue(provider, { contact: options.to, message, hasPublicUrl: true })
   if (wrong) throw new CliError('usage', `${form.name} can't send this: ${wrong}`)
-  const delivery: Delivery<Record<string, string>> = {
-    requestId: uuidv7(),
-    channelId: uuidv7(),
-    contact: options.to,
-    message,
-    mediaContent: undefined,
-    flowId: null,
-    reference: null,
-    conversationId: uuidv7(),
-    attempt: 1,
-    expiresInMs: null,
-    config: parsed.data,
-  }
-  const http = provider.call as HttpCall<Record<string, string>>
-  const masked = http.request({ ...delivery, config: withoutSecrets(file, parsed.data) }, context)
+  const delivery = firstDelivery({ contact: options.to, message, mediaContent, config: parsed.data })
+  const { request } = provider.call as HttpCall<Record<string, string>>
+  const masked = request({ ...delivery, config: withoutSecrets(file, parsed.data) }, context)
+  if ('outcome' in masked) throw new CliError('usage', `${form.name} can't send this: ${masked.reason}`)
   const shown = { requestId: delivery.requestId, request: shownRequest(masked) }
   if (!options.send) return shown
-  return { ...shown, ...(await send(http.request(delivery, context), file, parsed.data, networks)) }
+  return { ...shown, ...(await send(file.request(delivery, context), file, parsed.data, networks)) }
 }
 
-function messageOf({ text, message }: TryOptions): Message {
+function messageOf({ text, message }: TryOptions, networks: readonly Network[]): MessageContent {
   if ((text === undefined) === (message === undefined))
     throw new CliError('usage', 'Give --text or --message')
-  if (text !== undefined) return { type: 'text', text: { value: text } }
-  const { type } = Object(message)
-  if (type === 'text' || type === 'media') return message as Message
+  const given = text === undefined ? message : { type: 'text', text: { value: text } }
+  const parsed = messageSchema(networks, {}).safeParse(given, { error: describeIssue })
+  if (!parsed.success)
+    throw new CliError(
+      'usage',
+      `Fix ${text === undefined ? '--message' : '--text'}: ${describeIssues(parsed.error.issues)}`,
+    )
+  if (parsed.data.type !== 'template') return contentOf(parsed.data)
   throw new CliError(
     'usage',
-    '--message has to be a text or a media, as {"type":"text","text":{"value":"Hello"}}',
+    '--message has to be a text or a media, since a template is registered with a channel',
   )
 }
 

@@ -106,6 +106,30 @@ test('from the file to a callback: a vendor is checked, tried, set, sent through
   )
 })
 
+test.each([
+  ['--message', '{"type":"text","text":{}}', 'Fix --message: text.value: required'],
+  ['--message', '{"type":"text","text":{"value":"Hello"},"to":"x"}', 'Fix --message: to: unknown field'],
+  [
+    '--message',
+    '{"type":"media","media":{"mediaType":"image"}}',
+    'Fix --message: media: send base64 or mediaUrl',
+  ],
+  ['--message', '7', 'Fix --message: '],
+  ['--text', '', 'Fix --text: text.value: '],
+])(
+  'a try with a message that the API would refuse says so on one line: %s %s',
+  async (option, given, expected) => {
+    const config = '{"account":"acme-1","key":"made-up-key","from":"+15550100100"}'
+    const { status, stdout, stderr } = await runCli(
+      service,
+      ...['provider', 'try', '--file', path, '--config', config, '--to', '+4915112345678', option, given],
+    )
+    expect({ status, stdout }).toEqual({ status: 64, stdout: '' })
+    expect(stderr).toMatch(/^[^\n]+\n$/)
+    expect(stderr).toContain(expected)
+  },
+)
+
 test('a refusal inside a 200 fails the send and suppresses the contact, as the table says', async () => {
   const { channelId } = await run('channel create', { baseUrl: acme.config.baseUrl })
   const owner = { ...account, channelId: String(channelId) }

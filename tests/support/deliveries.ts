@@ -1,6 +1,6 @@
-import { v7 as uuidv7 } from 'uuid'
 import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import type { Delivery } from '../../src/providers/delivery.ts'
+import { firstDelivery } from '../../src/providers/first-delivery.ts'
 
 /** A first attempt at a text to a contact of a type that the provider reaches. */
 export function buildDelivery(
@@ -10,17 +10,14 @@ export function buildDelivery(
 ): Delivery<unknown> {
   const phone = rules.contactTypes.includes('phone')
   return {
-    requestId: uuidv7(),
-    channelId: uuidv7(),
-    contact: phone ? { type: 'phone', value: '+4915112345678' } : { type: 'email', value: 'ann@example.com' },
-    message: { type: 'text', text: { value: 'Hello' } },
-    mediaContent: undefined,
-    flowId: null,
-    reference: null,
-    conversationId: uuidv7(),
-    attempt: 1,
-    expiresInMs: null,
-    config,
+    ...firstDelivery({
+      contact: phone
+        ? { type: 'phone', value: '+4915112345678' }
+        : { type: 'email', value: 'ann@example.com' },
+      message: { type: 'text', text: { value: 'Hello' } },
+      mediaContent: undefined,
+      config,
+    }),
     ...changes,
   }
 }

@@ -1,6 +1,5 @@
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
 import type { Delivery } from '../../src/providers/delivery.ts'
-import { UnfilledHole } from '../../src/providers/files/request/tree.ts'
 import type { CallContext, HttpRequest, MediaUpload } from '../../src/providers/shared/http/http-call.ts'
 import {
   type AnswerRules,
@@ -27,25 +26,11 @@ export function createHttpSender<Config>(
         if ('outcome' in uploaded) return uploaded
         mediaId = uploaded.mediaId
       }
-      const request = requestOr(() => call.request(delivery, context, mediaId))
+      const request = call.request(delivery, context, mediaId)
       if ('outcome' in request) return request
       const result = await http.post(request, signal, moved)
       return result.kind === 'answer' ? outcomeOfAnswer(result, rules, delivery.config) : unanswered(result)
     },
-  }
-}
-
-/** The request; or what becomes of a message for which the file of a vendor has none. */
-function requestOr(build: () => HttpRequest): HttpRequest | AttemptOutcome {
-  try {
-    return build()
-  } catch (error) {
-    if (!(error instanceof UnfilledHole)) throw error
-    return {
-      outcome: 'rejected',
-      fault: 'message',
-      reason: `the provider's file can't say it: ${error.message}`,
-    }
   }
 }
 

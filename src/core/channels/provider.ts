@@ -18,6 +18,8 @@ export interface TemplateRules {
   unregisteredKeyIssue?(key: string): string | undefined
   /** Why a variable can't have this value; undefined if it can. Without a definition, the template is unregistered. */
   valueIssue?(variable: TemplateVariable, definition: object | undefined): string | undefined
+  /** Why the message that the template becomes can't be sent; undefined if it can. The variables have no other issue. */
+  filledIssue?(definition: object, variables: readonly TemplateVariable[]): string | undefined
 }
 
 /** A provider's limits for one media type. */

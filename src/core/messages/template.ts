@@ -48,12 +48,15 @@ export function templateIssues(
   { variables }: Pick<TemplateMessage, 'variables'>,
   definition: object | undefined,
 ): string[] {
-  return variableIssues(
+  const issues = variableIssues(
     definition && rules.variablesOf(definition),
     variables,
     (variable) => rules.valueIssue?.(variable, definition),
     (key) => rules.unregisteredKeyIssue?.(key),
   )
+  const filledIssue =
+    issues.length === 0 && definition ? rules.filledIssue?.(definition, variables) : undefined
+  return filledIssue === undefined ? issues : [`message.template.variables: ${filledIssue}`]
 }
 
 /** Why WhatsApp, by whatever provider, can't take a variable's value; undefined if it can. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { TemplateRules } from '../channels/provider.ts'
 import { characters } from '../requests/fields.ts'
-import type { Message } from './message.ts'
+import type { Message, TemplateVariable } from './message.ts'
 import { maxVariables, variableKey } from './message-body.ts'
 import { placeholdersOf, renderTemplate } from './template.ts'
 
@@ -20,10 +20,13 @@ export const textTemplate: TemplateRules = {
   variablesOf: (given) => placeholdersOf(definition.parse(given).text),
 }
 
+/** Fills the variables into the text. */
+export const renderText = (given: object, variables: readonly TemplateVariable[]): string =>
+  renderTemplate(definition.parse(given).text, variables)
+
 /** Replaces the definition of a registered template by its text, with the variables filled in. Other messages are unchanged. */
 export function withTemplateText(message: Message) {
   if (message.type !== 'template' || !message.template.definition) return message
   const { name, variables, definition: given } = message.template
-  const { text } = definition.parse(given)
-  return { ...message, template: { name, variables, text: renderTemplate(text, variables) } }
+  return { ...message, template: { name, variables, text: renderText(given, variables) } }
 }

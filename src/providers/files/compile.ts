@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { MediaLimits } from '../../core/channels/provider.ts'
+import type { MediaLimits, TemplateRules } from '../../core/channels/provider.ts'
+import { defaultContactType } from '../../core/contacts/contact.ts'
 import type { MailFields } from '../../core/messages/mail.ts'
 import { type MediaType, messageTypes } from '../../core/messages/message.ts'
 import { textTemplate } from '../../core/messages/text-template.ts'
@@ -7,7 +8,7 @@ import type { Failure } from '../../core/sends/outcome.ts'
 import { defineProvider, type Provider } from '../define-provider.ts'
 import type { Delivery } from '../delivery.ts'
 import type { CodeTable } from '../shared/code-table.ts'
-import type { CallContext } from '../shared/http/http-call.ts'
+import type { CallContext, HttpRequest, MessageRefusal } from '../shared/http/http-call.ts'
 import { mailTemplate } from '../shared/mail/mail-template.ts'
 import { checkOwnFields, configSchema } from './config.ts'
 import { readDocument } from './document.ts'
@@ -15,7 +16,8 @@ import type { ProviderForm } from './form.ts'
 import { codeTable, decisionsOf, readByForm } from './reading/answer.ts'
 import { compileReceipts } from './reading/receipts.ts'
 import { compileRequest, type FileRequest } from './request/build.ts'
-import type { FileConfig } from './request/holes.ts'
+import { type FileConfig, textsOfTemplate } from './request/holes.ts'
+import { UnfilledHole } from './request/tree.ts'
 
 /** A file that became a provider. */
 export interface CompiledFile {
@@ -23,7 +25,11 @@ export interface CompiledFile {
   /** Tells versions of a file apart: SHA-256 of its text, in hex. */
   hash: string
   provider: Provider<FileConfig>
+  /** The request of a message. @throws {UnfilledHole} if the message lacks what it needs; `provider` refuses such a message. */
+  request: RequestOf
 }
+
+type RequestOf = (delivery: Delivery<FileConfig>, context: CallContext) => HttpRequest
 
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -32,17 +38,17 @@ export function compileFile(text: string): CompiledFile | { issues: string[] } {
   const read = readDocument(text)
   if ('issues' in read) return read
   const issues: string[] = []
-  const provider = compileForm(
+  const compiled = compileForm(
     read.form,
     (path, message) => void issues.push(`${read.lineAt(path)}: ${path}: ${message}`),
   )
-  return issues.length > 0 ? { issues } : { form: read.form, hash: hashOf(text), provider }
+  return issues.length > 0 ? { issues } : { form: read.form, hash: hashOf(text), ...compiled }
 }
 
 function compileForm(
   form: ProviderForm,
   issue: (path: string, message: string) => void,
-): Provider<FileConfig> {
+): Pick<CompiledFile, 'provider' | 'request'> {
   const { contacts, messages, label, what, repeat, suppressing, receipts } = form
   checkOwnFields(form, issue)
   const codes = codeTable(form, issue)
@@ -54,7 +60,9 @@ function compileForm(
   const media = mediaRules(form, request, issue)
   const isMail = contacts.includes('email')
   const secrets = Object.entries(form.config).flatMap(([name, { secret }]) => (secret ? [name] : []))
-  return defineProvider({
+  const requestOf: RequestOf = (delivery, context) =>
+    request.build(delivery, context, receiptsUrl(delivery, context))
+  const provider = defineProvider({
     what,
     contactTypes: contacts,
     messageTypes: messageTypes.filter((type) => messages[type]),
@@ -62,12 +70,12 @@ function compileForm(
     ...media,
     ...(isMail && { mail: { issueOf: mailIssue(request) } }),
     onUncertain: repeat ? 'resend' : 'hold',
-    template: isMail ? mailTemplate : { ...textTemplate, unregisteredIssue },
+    template: templateRules(form, request),
     config: configSchema(form),
     shownFields: Object.keys(form.config).filter((name) => !secrets.includes(name)),
     call: {
       label,
-      request: (delivery, context) => request.build(delivery, context, receiptsUrl(delivery, context)),
+      request: orRefusal(requestOf),
       read: readByForm(form, codes),
       statuses: statusTable(form, issue),
       secretsOf: (config) => secrets.map((name) => config[name]),
@@ -77,6 +85,7 @@ function compileForm(
     ...(suppressing && { suppressingCodes: suppressing }),
     ...(rules && { receipts: rules }),
   })
+  return { provider, request: requestOf }
 
   /** Where the vendor is to send the receipts of a message; undefined if the channel takes none. */
   function receiptsUrl(
@@ -91,9 +100,37 @@ function compileForm(
   }
 }
 
-/** What a client says of a mail is refused where the file has no place for it. */
+/** A message that lacks what the request needs is refused: a worker that knew nothing of it would take it for uncertain. */
+const orRefusal =
+  (requestOf: RequestOf) =>
+  (...given: Parameters<RequestOf>): HttpRequest | MessageRefusal => {
+    try {
+      return requestOf(...given)
+    } catch (error) {
+      if (!(error instanceof UnfilledHole)) throw error
+      return { outcome: 'rejected', fault: 'message', reason: error.reason }
+    }
+  }
+
+/** Texts and mails. One that would have no text is refused at its accept, where the request needs a text. */
+function templateRules(
+  { contacts: [contactType = defaultContactType] }: ProviderForm,
+  request: FileRequest,
+): TemplateRules {
+  const rules = contactType === 'email' ? mailTemplate : { ...textTemplate, unregisteredIssue }
+  if (!request.needsText('template')) return rules
+  return {
+    ...rules,
+    filledIssue: (definition, variables) =>
+      textsOfTemplate(contactType, definition, variables).text
+        ? undefined
+        : 'the text of the message would be empty',
+  }
+}
+
+/** What a client says of a mail is refused where the file has no place for it, but tags: they are only for statistics. */
 const mailIssue =
-  ({ sources }: FileRequest) =>
+  ({ sources, mailHeaders }: FileRequest) =>
   (fields: MailFields): string | undefined => {
     const placeOf = {
       subject: ['subject'],
@@ -101,14 +138,15 @@ const mailIssue =
       fromName: ['from', 'fromName'],
       replyTo: ['replyTo'],
       headers: ['headers'],
-      tags: [],
       attachments: [],
-    } satisfies Record<keyof MailFields, string[]>
+    } satisfies Record<Exclude<keyof MailFields, 'tags'>, string[]>
     const unknown = Object.entries(placeOf).find(
       ([name, places]) =>
         fields[name as keyof MailFields] !== undefined && !places.some((place: string) => sources.has(place)),
     )
-    return unknown && `email.${unknown[0]}: not on this channel`
+    if (unknown) return `email.${unknown[0]}: not on this channel`
+    const own = Object.keys(fields.headers ?? {}).find((name) => mailHeaders.has(name.toLowerCase()))
+    return own && `email.headers.${own}: is set by the channel; leave it out`
   }
 
 /** A text that only the vendor knows can't be sent by a name. */

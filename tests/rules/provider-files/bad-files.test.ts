@@ -117,6 +117,12 @@ test.each<[string, string | RegExp, string, RegExp]>([
     'config:\n  baseUrl: { words: "the address" }\n',
     /^line \d+: \/config\/baseUrl: each channel has a field baseUrl already: leave it out, or use another name$/,
   ],
+  [
+    'a text that only some messages have, without a $case',
+    '{ $: text, optional: true }',
+    '{ $with: message.type, then: { $: text } }',
+    /this message has no text: make the hole optional/,
+  ],
   ['a condition twice', 'delivered: [delivered]', 'delivered: [delivered, sent]', /sent stands twice/],
   [
     'a suppressing code that no table has',

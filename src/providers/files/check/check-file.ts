@@ -29,10 +29,9 @@ export async function checkFile(text: string): Promise<CheckResult> {
     const [issue] = parsed.error.issues
     return { issues: [`/examples/config/${issue?.path.join('/')}: ${issue?.message}`] }
   }
-  const call = provider.call as HttpCall<Record<string, string>>
   const messages = sampleMessages(provider, parsed.data)
   const issues = [
-    ...requestFaults(provider, call, messages),
+    ...requestFaults(file, messages),
     ...form.examples.sends.flatMap((example, index) =>
       sendExampleFaults(file, example, `/examples/sends/${index}`),
     ),

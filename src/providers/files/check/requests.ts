@@ -14,13 +14,12 @@ type Sample = Delivery<FileConfig>
 
 /** The faults of the requests that these messages become. */
 export function requestFaults(
-  _provider: CompiledFile['provider'],
-  call: Call,
+  { request }: Pick<CompiledFile, 'request'>,
   messages: readonly Sample[],
 ): string[] {
   return messages.flatMap((delivery) => {
     try {
-      return structureFaults(call, delivery)
+      return structureFaults(request, delivery)
     } catch (error) {
       if (error instanceof UnfilledHole) return [error.message]
       throw error
@@ -29,9 +28,9 @@ export function requestFaults(
 }
 
 /** The same message with harmless texts has the same structure: nothing of a text became a field, a line or an address. */
-function structureFaults(call: Call, delivery: Sample): string[] {
-  const request = call.request(delivery, checkContext)
-  const harmless = call.request(harmlessly(delivery), checkContext)
+function structureFaults(requestOf: CompiledFile['request'], delivery: Sample): string[] {
+  const request = requestOf(delivery, checkContext)
+  const harmless = requestOf(harmlessly(delivery), checkContext)
   const faults: string[] = []
   for (const [name, value] of Object.entries(request.headers)) {
     if (!/^[\x20-\x7e]*$/.test(value))
@@ -96,7 +95,7 @@ function harmlessMessage(message: Message): Message {
     const { variables, ...template } = message.template
     return {
       type: 'template',
-      template: { ...template, variables: variables.map(({ key }) => ({ key, value: 'x' })) },
+      template: { ...template, variables: variables.map(({ key, value }) => ({ key, value: value && 'x' })) },
     }
   }
   const { caption, filename, mediaUrl, ...media } = message.media
@@ -113,11 +112,10 @@ function harmlessMessage(message: Message): Message {
 
 /** How an example of a send comes out otherwise than it says. */
 export function sendExampleFaults(
-  { form, provider }: CompiledFile,
+  { form, provider, request }: CompiledFile,
   example: SendExample,
   path: string,
 ): string[] {
-  const call = provider.call as Call
   const config = provider.config.safeParse({ ...form.examples.config, ...example.config })
   if (!config.success) return [`${path}/config: ${config.error.issues[0]?.message}`]
   const [type = defaultContactType] = provider.contactTypes
@@ -136,7 +134,7 @@ export function sendExampleFaults(
   }
   try {
     return [
-      ...differences(call.request(delivery, checkContext), example, config.data, path),
+      ...differences(request(delivery, checkContext), example, config.data, path),
       ...outcomeFaults({ form, provider }, example, config.data, path),
     ]
   } catch (error) {

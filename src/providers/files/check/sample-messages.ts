@@ -2,6 +2,7 @@ import type { ProviderRules } from '../../../core/channels/provider.ts'
 import { contactKinds, defaultContactType } from '../../../core/contacts/contact.ts'
 import type { MediaDescription, Message } from '../../../core/messages/message.ts'
 import { mediaTypes } from '../../../core/messages/message.ts'
+import { templateIssues } from '../../../core/messages/template.ts'
 import { sendIssue } from '../../../core/sends/send-issue.ts'
 import type { Delivery } from '../../delivery.ts'
 import type { FileConfig } from '../request/holes.ts'
@@ -38,8 +39,9 @@ export function sampleMessages(
       const isMail = rules.contactTypes.includes('email')
       const definition = isMail
         ? { subject: 'Hello {{name}}', text: '{{name}}', ...(random() < 0.5 && { html: '<b>{{name}}</b>' }) }
-        : { text: 'Hello {{name}}' }
-      const value = isMail ? text(200).replace(/\p{Cc}/gu, ' ') : text(200)
+        : { text: pick(['Hello {{name}}', '{{name}}']) }
+      const filled = isMail ? text(200).replace(/\p{Cc}/gu, ' ') : text(200)
+      const value = random() < 0.2 ? '' : filled
       return {
         message: {
           type: 'template',
@@ -66,7 +68,7 @@ export function sampleMessages(
     const fields = { subject: line(), html: text(200), fromName: line(), replyTo: 'answers@example.com' }
     return Object.fromEntries(Object.entries(fields).filter(() => random() < 0.5))
   }
-  return Array.from({ length: count }, (_, index) => {
+  const any = (_: unknown, index: number): Delivery<FileConfig> => {
     const [contactType = defaultContactType] = rules.contactTypes
     const { message, content } = builders[
       rules.messageTypes[index % rules.messageTypes.length] ?? 'text'
@@ -92,9 +94,18 @@ export function sampleMessages(
       expiresInMs: random() < 0.5 ? 60_000 : null,
       config,
     }
-  }).filter(
-    ({ contact, message }) => sendIssue(rules, { contact, message, hasPublicUrl: true }) === undefined,
-  )
+  }
+  // Twice as many, because the rules refuse some.
+  return Array.from({ length: count * 2 }, any)
+    .filter((delivery) => isTaken(rules, delivery))
+    .slice(0, count)
+}
+
+/** Whether an accept takes it. */
+function isTaken(rules: ProviderRules, { contact, message }: Delivery<FileConfig>): boolean {
+  if (sendIssue(rules, { contact, message, hasPublicUrl: true }) !== undefined) return false
+  if (message.type !== 'template') return true
+  return templateIssues(rules.template, message.template, message.template.definition).length === 0
 }
 
 /** A linear congruential generator: numbers from 0 to 1. */

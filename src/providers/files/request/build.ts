@@ -1,15 +1,31 @@
 import { createHmac } from 'node:crypto'
+import type { MessageType } from '../../../core/messages/message.ts'
 import type { Delivery } from '../../delivery.ts'
 import type { CallContext, HttpRequest } from '../../shared/http/http-call.ts'
 import { multipartFields } from '../../shared/http/multipart.ts'
 import type { ProviderForm } from '../form.ts'
 import { configPartOf, type Facts, type FileConfig, isFromClient, sources } from './holes.ts'
-import { compileTree, fill, type Node, omitted, sourcesIn, type Tree, type TreeRules } from './tree.ts'
+import {
+  compileTree,
+  fill,
+  mailHeadersIn,
+  type Node,
+  needsText,
+  omitted,
+  sourcesIn,
+  type Tree,
+  type TreeRules,
+} from './tree.ts'
 
 /** A compiled request, with every source that its trees read. */
 export interface FileRequest {
+  /** @throws {UnfilledHole} if the message lacks what the request needs. */
   build(delivery: Delivery<FileConfig>, context: CallContext, receiptsUrl: string | undefined): HttpRequest
   sources: ReadonlySet<string>
+  /** The names, in small letters, of the headers of mails that the file sets. */
+  mailHeaders: ReadonlySet<string>
+  /** Whether no message of this type becomes a request without a text. */
+  needsText(type: MessageType): boolean
 }
 
 type Issue = (path: string, message: string) => void
@@ -62,6 +78,8 @@ export function compileRequest(form: ProviderForm, issue: Issue): FileRequest {
 
   return {
     sources: new Set(trees.flatMap(sourcesIn)),
+    mailHeaders: new Set(trees.flatMap(mailHeadersIn)),
+    needsText: (type) => trees.some((tree) => needsText(tree, type)),
     build(delivery, context, receiptsUrl) {
       const facts: Facts = { delivery, context, receiptsUrl }
       const { config } = delivery

@@ -1,5 +1,7 @@
+import type { ContactType } from '../../../core/contacts/contact.ts'
 import { parseMailbox } from '../../../core/contacts/mailbox.ts'
-import { withTemplateText } from '../../../core/messages/text-template.ts'
+import type { TemplateVariable } from '../../../core/messages/message.ts'
+import { renderText } from '../../../core/messages/text-template.ts'
 import type { Delivery } from '../../delivery.ts'
 import type { CallContext } from '../../shared/http/http-call.ts'
 import { attachedAs } from '../../shared/mail/attachment-name.ts'
@@ -32,12 +34,16 @@ function textsOf({ delivery }: Facts): {
     return { text: caption || (contact.type === 'email' ? attachedAs(message.media).filename : undefined) }
   }
   const { definition, variables } = message.template
-  if (contact.type === 'email' && definition) return renderMail(definition, variables)
-  const rendered = withTemplateText(message)
-  return rendered.type === 'template' && 'text' in rendered.template
-    ? { text: String(rendered.template.text) }
-    : {}
+  return definition ? textsOfTemplate(contact.type, definition, variables) : {}
 }
+
+/** What a registered template becomes: a mail, or a text. */
+export const textsOfTemplate = (
+  contactType: ContactType,
+  definition: object,
+  variables: readonly TemplateVariable[],
+) =>
+  contactType === 'email' ? renderMail(definition, variables) : { text: renderText(definition, variables) }
 
 const media = ({ delivery: { message } }: Facts) => (message.type === 'media' ? message.media : undefined)
 const attached = (facts: Facts) => {

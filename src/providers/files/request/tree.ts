@@ -1,3 +1,4 @@
+import type { MessageType } from '../../../core/messages/message.ts'
 import { type Facts, type Format, formats, headersOf, isFromClient, sources, valueFor } from './holes.ts'
 
 /**
@@ -20,12 +21,25 @@ export type Node =
   | { kind: 'with'; source: string; node: Node }
   | { kind: 'text'; parts: readonly Node[] }
   | { kind: 'json'; node: Node }
-  | { kind: 'headers'; keys: readonly string[] | undefined; more: Node | undefined }
+  | { kind: 'headers'; keys: readonly string[] | undefined; more: ObjectNode | undefined }
   | { kind: 'list'; items: readonly Node[] }
-  | { kind: 'object'; entries: readonly (readonly [string, Node])[] }
+  | ObjectNode
 
-/** A hole that a message can't fill. The checks of a file find it before a channel uses the file. */
-export class UnfilledHole extends Error {}
+interface ObjectNode {
+  kind: 'object'
+  entries: readonly (readonly [string, Node])[]
+}
+
+/** A hole that a message can't fill. The checks of a file find it before a channel uses the file: `message` is for its author. */
+export class UnfilledHole extends Error {
+  /** For the client of the message, who knows no holes. */
+  readonly reason: string
+
+  constructor(message: string, reason: string) {
+    super(message)
+    this.reason = reason
+  }
+}
 
 export const omitted = Symbol('omitted')
 
@@ -89,6 +103,8 @@ function compileHole(
     const isPair = Array.isArray(given) && given.length === 2 && given.every((key) => typeof key === 'string')
     if (given !== 'map' && !isPair) return fault('$headers has to be map, or the two keys of each header')
     const more = fields.more === undefined ? undefined : compileTree(fields.more, `${path}/more`, rules)
+    if (more && (isPair || more.kind !== 'object'))
+      return fault('more has to be an object of names and values, beside map')
     return { kind: 'headers', keys: isPair ? (given as string[]) : undefined, more }
   }
   if (kind === '$json') return { kind: 'json', node: compileTree(given, `${path}/$json`, rules) }
@@ -125,13 +141,19 @@ export function fill(node: Node, facts: Facts): unknown {
       if (node.isOptional) return omitted
       throw new UnfilledHole(
         `${node.path}: this message has no ${node.source}: make the hole optional, or use $case`,
+        node.source === 'text'
+          ? 'the text of the message is empty'
+          : `this channel can't send a message without ${node.source}`,
       )
     }
     case 'case': {
       const value = String(valueFor(node.source, facts) ?? '')
       const chosen = node.of.get(value)
       if (chosen) return fill(chosen, facts)
-      throw new UnfilledHole(`${node.path}: has no tree for ${node.source} ${value || '(none)'}`)
+      throw new UnfilledHole(
+        `${node.path}: has no tree for ${node.source} ${value || '(none)'}`,
+        `this channel can't send a message with this ${node.source}`,
+      )
     }
     case 'with':
       return valueFor(node.source, facts) === undefined ? omitted : fill(node.node, facts)
@@ -146,7 +168,10 @@ export function fill(node: Node, facts: Facts): unknown {
       const headers = headersOf(facts)
       const [name = '', value = ''] = node.keys ?? []
       if (node.keys) return Object.entries(headers).map(([key, text]) => ({ [name]: key, [value]: text }))
-      return { ...headers, ...(node.more && Object(fill(node.more, facts))) }
+      const more = node.more ? (fill(node.more, facts) as Record<string, unknown>) : {}
+      const isSet = new Set(Object.keys(more).map((key) => key.toLowerCase()))
+      const others = Object.entries(headers).filter(([key]) => !isSet.has(key.toLowerCase()))
+      return { ...Object.fromEntries(others), ...more }
     }
     case 'list':
       return node.items.map((item) => fill(item, facts)).filter((item) => item !== omitted)
@@ -161,30 +186,51 @@ export function fill(node: Node, facts: Facts): unknown {
   }
 }
 
-/** Every source that a tree reads. */
-export function sourcesIn(node: Node): string[] {
+/** Whether no message of this type can fill the tree without a text. */
+export function needsText(node: Node, type: MessageType): boolean {
+  if (node.kind === 'hole') return node.source === 'text' && !node.isOptional
+  if (node.kind === 'with') return false
+  const isNeededIn = (child: Node) => needsText(child, type)
+  if (node.kind !== 'case') return childrenOf(node).some(isNeededIn)
+  const trees = node.source === 'message.type' ? [node.of.get(type) ?? empty] : childrenOf(node)
+  return trees.every(isNeededIn)
+}
+
+/** The trees within a tree. */
+function childrenOf(node: Node): readonly Node[] {
   switch (node.kind) {
     case 'literal':
-      return []
     case 'hole':
-      return [node.source]
+      return []
     case 'case':
-      return [node.source, ...[...node.of.values()].flatMap(sourcesIn)]
+      return [...node.of.values()]
     case 'with':
-      return [node.source, ...sourcesIn(node.node)]
-    case 'text':
-      return node.parts.flatMap(sourcesIn)
     case 'json':
-      return sourcesIn(node.node)
+      return [node.node]
+    case 'text':
+      return node.parts
     case 'headers':
-      return ['headers', ...(node.more ? sourcesIn(node.more) : [])]
+      return node.more ? [node.more] : []
     case 'list':
-      return node.items.flatMap(sourcesIn)
+      return node.items
     case 'object':
-      return node.entries.flatMap(([, item]) => sourcesIn(item))
+      return node.entries.map(([, item]) => item)
     default:
       return node satisfies never
   }
+}
+
+/** Every source that a tree reads. */
+export function sourcesIn(node: Node): string[] {
+  const own = node.kind === 'headers' ? ['headers'] : 'source' in node ? [node.source] : []
+  return [...own, ...childrenOf(node).flatMap(sourcesIn)]
+}
+
+/** The names, in small letters, of the headers of mails that a tree sets. */
+export function mailHeadersIn(node: Node): string[] {
+  const own =
+    node.kind === 'headers' && node.more ? node.more.entries.map(([name]) => name.toLowerCase()) : []
+  return [...own, ...childrenOf(node).flatMap(mailHeadersIn)]
 }
 
 export { isFromClient, sources }

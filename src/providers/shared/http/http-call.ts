@@ -58,12 +58,19 @@ export interface AnswerParts {
   reason?: string | undefined
 }
 
+/** A message for which there is no request, such as one without the text that the vendor needs. It is refused without a call. */
+export interface MessageRefusal {
+  outcome: 'rejected'
+  fault: 'message'
+  reason: string
+}
+
 /** How a provider is called by HTTP. No function does I/O or waits: workers/providers/http-sender.ts makes the call. */
 export interface HttpCall<Config> {
   /** The provider's name in reasons, such as `Vonage`. */
   label: string
   /** The request that sends the message. `mediaId` is what `upload` returned. */
-  request(delivery: Delivery<Config>, context: CallContext, mediaId?: string): HttpRequest
+  request(delivery: Delivery<Config>, context: CallContext, mediaId?: string): HttpRequest | MessageRefusal
   read(answer: HttpAnswer): AnswerParts
   /** Statuses that decide otherwise here than at most providers, where no known code decides. */
   statuses?: Readonly<Record<number, Failure>>
