@@ -1,33 +1,23 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { media } from '../../db/schema.ts'
 import { replaySend } from '../../db/sends/replays.ts'
-import { openSmtpEmulator, type SmtpEmulator } from '../../src/providers/smtp/dev/emulator.ts'
 import { beginAttempt, endAttempt, received, rowOf, timelineOf } from '../support/attempts.ts'
 import { accept, buildAccount, buildWebhookChannel, post, textBody } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
 import { inSeconds, makeDue, moveDue, postBatch } from '../support/later.ts'
+import { openMailReceivers } from '../support/mail-receivers.ts'
 import { samples } from '../support/media-samples.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, serviceOfFile } from '../support/service.ts'
-import { answer, openWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
+import { answer } from '../support/webhook-receiver.ts'
 import { expectAccepted, expectReplay, newKey, postKeyed } from './keyed.ts'
 
 const networks = { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CLIENT_PRIVATE_NETWORKS: '127.0.0.0/8' }
 const service = await serviceOfFile({ ...networks, RETRY_DELAYS_SECONDS: '0' })
 const { db } = service.runtime
 const account = await buildAccount(service)
-let receiver: WebhookReceiver
-let mailServer: SmtpEmulator
-
-beforeAll(async () => {
-  receiver = await openWebhookReceiver()
-  mailServer = await openSmtpEmulator()
-})
-afterAll(async () => {
-  await receiver.stop()
-  await mailServer.stop()
-})
+const { receiver, mailServer } = await openMailReceivers()
 
 let people = 0
 const mailBody = (attachments: unknown, more: object = {}) => ({

@@ -1,12 +1,11 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { sends } from '../../db/schema.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { eraseContact } from '../../db/upkeep/erase.ts'
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
-import { openSmtpEmulator, type SmtpEmulator } from '../../src/providers/smtp/dev/emulator.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -20,25 +19,16 @@ import { accept, buildAccount, buildWebhookChannel, post, textBody } from '../su
 import { expectError } from '../support/expect-error.ts'
 import { buildChain, unreachable } from '../support/fallbacks.ts'
 import { inSeconds, makeDue, moveDue, postBatch } from '../support/later.ts'
+import { openMailReceivers } from '../support/mail-receivers.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, serviceOfFile } from '../support/service.ts'
-import { answer, openWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
+import { answer } from '../support/webhook-receiver.ts'
 import { expectAccepted, expectReplay, newKey, postKeyed } from './keyed.ts'
 
 const service = await serviceOfFile({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
 const { db } = service.runtime
 const account = await buildAccount(service)
-let receiver: WebhookReceiver
-let mailServer: SmtpEmulator
-
-beforeAll(async () => {
-  receiver = await openWebhookReceiver()
-  mailServer = await openSmtpEmulator()
-})
-afterAll(async () => {
-  await receiver.stop()
-  await mailServer.stop()
-})
+const { receiver, mailServer } = await openMailReceivers()
 
 let people = 0
 const mailBody = (email: object, text = 'Hello') => ({
