@@ -196,7 +196,12 @@ describe('with TLS', () => {
     await worker.logged('working')
     worker.signal('SIGTERM')
     expect(await worker.ended()).toMatchObject({ code: 0 })
-    expect(worker.output()).not.toContain('"level":"warn"')
+    const warnings = worker
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"level":"warn"'))
+    // On a busy machine, its first connections may take longer than they may.
+    expect(warnings.filter((line) => !line.includes('"cause":"timeout"'))).toEqual([])
   })
 
   test('Redis: a certificate of an unknown CA is logged, with the setting to change', async () => {
