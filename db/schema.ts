@@ -121,6 +121,8 @@ export const channels = pgTable(
     fallbackOn: text('fallback_on').array().$type<FallbackCause[]>(),
     /** How long after their accept; null for `defaultFallbackWithinSeconds`. */
     fallbackWithinSeconds: integer('fallback_within_seconds'),
+    /** Whether its mails have an address by which their contact unsubscribes with one click. */
+    oneClick: boolean('one_click').notNull().default(false),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When it was deleted. The row stays for its sends. It is also held, so that none of them is claimed. */
     deletedAt: moment('deleted_at'),

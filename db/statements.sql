@@ -507,6 +507,7 @@ select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "e
        array(select name from templates t where t.channel_id = c.id order by name limit 100) as templates,
        c.auto_suppress as "autoSuppress", c.fallback_channel_id as "fallbackChannelId",
        c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
+       c.one_click as "oneClick",
        (select coalesce(json_agg(json_build_object('channelId', f.id, 'name', f.name) order by f.name), '[]')
         from channels f
         where f.account_id = c.account_id and f.fallback_channel_id = c.id and f.deleted_at is null) as "fallsBackHere",
@@ -735,6 +736,7 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
    or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
   s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
   s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
+  channels.one_click as "oneClick",
   case when channels.rate_calls is not null then
     (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000
      from permits p where p.request_id = s.request_id) end as "callInMs",
@@ -3430,6 +3432,7 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
    or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
   s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
   s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
+  channels.one_click as "oneClick",
   case when channels.rate_calls is not null then
     (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000
      from permits p where p.request_id = s.request_id) end as "callInMs",
@@ -5776,6 +5779,79 @@ where s.request_id >= (lpad(to_hex(greatest(extract(epoch from $2::timestamptz) 
   and s.channel_id = $1 and s.status = 'sent' and s.delivery is null and s.provider_message_id is not null
 order by s.request_id
 limit $4;
+
+-- unsubscribe_contact: Suppresses a contact that unsubscribed from a channel, unless it is suppressed there, and announces that.
+-- $1: the send of the mail, which may be past its retention; $2: its channel, which may be deleted; $3: the contact;
+-- $4: the key of hashes; $5: the id of a new entry.
+with
+-- The new entry.
+added as (
+  insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, request_id)
+  select $5::uuid, c.account_id, 'email', $3::text, c.id, 'opt_out', $1::uuid
+  from channels c
+  where c.id = $2::uuid
+    and not exists (
+      select from suppressions e
+      where e.account_id = c.account_id
+        and coalesce(e.contact_key,
+            lower(e.contact_value collate "C") collate "default") = any(
+          case when (select exists (
+               select from suppressions where erased_at is not null)) then
+            array[lower($3::text collate "C") collate "default",
+                  'erased:' || encode(sha256(
+                    substring($4::bytea from 65)
+                      || sha256(substring($4::bytea for 64)
+                        || convert_to(c.account_id || ' '
+                        || lower($3::text collate "C") collate "default", 'UTF8'))), 'hex'),
+                  case when $3::text <> lower($3::text collate "C") collate "default" then
+                    'erased:' || encode(sha256(
+                      substring($4::bytea from 65)
+                        || sha256(substring($4::bytea for 64)
+                          || convert_to(c.account_id || ' '
+                          || $3::text, 'UTF8'))), 'hex') end]
+          else array[lower($3::text collate "C") collate "default"] end)
+        and e.channel_id = c.id)
+  on conflict do nothing
+  returning account_id, contact_value),
+-- Its contact's waiting sends are to be failed.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select account_id, contact_value from added),
+-- The change of its send, numbered.
+written as (
+  update sends s set change_number = s.change_number + 1
+  from added
+  where s.request_id = $1::uuid and s.account_id = added.account_id
+  returning
+    s.request_id, s.status, s.delivery,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.unsubscribed' as type,
+    case when (select exists (select from endpoints)) then null::text end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.unsubscribed' = any(e.events))) end as endpoint_ids),
+-- Its event.
+recorded as (
+  insert into send_events (request_id, at, event, fields)
+  select request_id, clock_timestamp(), 'unsubscribed', json_build_object() from written),
+-- The callbacks.
+announced as (
+  insert into callbacks (
+      endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, status, delivery,
+    next_try_at)
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         w.status, w.delivery,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  where (select exists (select from endpoints)))
+select true as "isNew", (select case when written.endpoint_ids is not null then
+    (select array_agg(e.id) from endpoints e
+     where e.id = any(written.endpoint_ids) and e.disabled_at is null
+       and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written) from added;
 
 -- waiting_of_flow: Finds the oldest sends of an account that have not ended, by their flow.
 -- $1: the account; $2: its reference or flow; $3: after this time, in microseconds; $4: and this send; $5: how many.

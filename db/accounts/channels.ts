@@ -83,6 +83,7 @@ export interface ChannelFields {
   /** Null for all causes. */
   fallbackOn?: FallbackCause[] | null
   fallbackWithinSeconds?: number | null
+  oneClick?: boolean
 }
 
 export async function createChannel(
@@ -181,6 +182,7 @@ export function listChannels(db: Database, accountId: string) {
       fallbackChannelId: channels.fallbackChannelId,
       fallbackOn: channels.fallbackOn,
       fallbackWithinSeconds: channels.fallbackWithinSeconds,
+      oneClick: channels.oneClick,
       breakerOpenUntil: channels.breakerOpenUntil,
       heldAt: channels.heldAt,
       heldReason: channels.heldReason,

@@ -47,17 +47,22 @@ const dueAt = (endpointId: string, requestId: string, sequence: string) => sqlTe
      where earlier.endpoint_id = ${endpointId} and earlier.request_id = ${requestId}
        and ${isUnfinished('earlier')}) end)`
 
-/** SQL of the CTE `announced`, for sends of `written` with `columnsOfChange`. */
-export const announceChange = sqlText`
+const announce = (status: string, delivery: string) => sqlText`
   -- The callbacks.
   announced as (
     insert into callbacks (
       ${columns})
     select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
-           null, null,
+           ${status}, ${delivery},
            ${dueAt('e.endpoint_id', 'w.request_id', 'w.change_number')}
     from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
     where ${anyEndpoint})`
+
+/** SQL of the CTE `announced`, for sends of `written` with `columnsOfChange`. */
+export const announceChange = announce('null', 'null')
+
+/** The same, for a change that leaves status and delivery as they are in `written`. */
+export const announceBeside = announce('w.status', 'w.delivery')
 
 /** SQL of the columns that the callbacks about several changes of a written send at once need. */
 export const columnsOfChanges = sqlText`

@@ -43,6 +43,8 @@ export interface ClaimedSend {
   fellBack: boolean
   /** Whether its channel has a fallback. */
   hasFallback: boolean
+  /** Whether its channel's mails have an address to unsubscribe. */
+  oneClick: boolean
   /** Set if the channel has a rate: the time until the call, and until it is too late for the call. */
   callInMs: number | null
   tooLateInMs: number | null
@@ -117,6 +119,7 @@ const claim = (lock: string) => sqlText`
     ${isLimited} as "isLimited",
     s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
     s.former_channels is not null as "fellBack", channels.fallback_channel_id is not null as "hasFallback",
+    channels.one_click as "oneClick",
     ${untilMs('call_at')} as "callInMs",
     ${untilMs('valid_until')} as "tooLateInMs"`
 

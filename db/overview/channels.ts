@@ -219,6 +219,7 @@ export interface ChannelFacts {
   fallbackChannelId: string | null
   fallbackOn: FallbackCause[] | null
   fallbackWithinSeconds: number | null
+  oneClick: boolean
   /** The channels whose sends go on by this one. */
   fallsBackHere: { channelId: string; name: string }[]
   /** The channels of its provider, of all accounts, this one included: those that fail are not held. */
@@ -237,6 +238,7 @@ const factsStatement = prepared<ChannelFacts>(
            array(select name from templates t where t.channel_id = c.id order by name limit ${maxTemplates}) as templates,
            c.auto_suppress as "autoSuppress", c.fallback_channel_id as "fallbackChannelId",
            c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
+           c.one_click as "oneClick",
            (select coalesce(json_agg(json_build_object('channelId', f.id, 'name', f.name) order by f.name), '[]')
             from channels f
             where f.account_id = c.account_id and f.fallback_channel_id = c.id and f.deleted_at is null) as "fallsBackHere",

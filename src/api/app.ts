@@ -38,6 +38,7 @@ import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
 import { createServe, type Handlers } from './serve.ts'
 import { serveSuppressions } from './suppressions/manage-suppressions.ts'
+import { serveUnsubscribe } from './unsubscribe/unsubscribe.tsx'
 
 export type ApiApp = Hono<ApiEnv>
 
@@ -94,10 +95,11 @@ function createHandlers(
   const steps = sendSteps(runtime)
   const send = sendMessage(authenticate, body, steps)
   const receipts = receiveReceipt(runtime, timeouts)
+  const bodies = smallBodies(settings, timeouts)
   const account = {
     serve: createServe({
       authenticate,
-      bodies: smallBodies(settings, timeouts),
+      bodies,
       limitReads,
       allowedPrivateNetworks: settings.CLIENT_PRIVATE_NETWORKS,
     }),
@@ -118,6 +120,7 @@ function createHandlers(
     ...serveChannels(runtime, account),
     ...serveEndpoints(runtime, account, steps, timeouts),
     ...serveSuppressions(runtime, account),
+    ...serveUnsubscribe(runtime, bodies),
     receiveReceipts: receipts.post,
     checkReceipts: receipts.check,
     getMedia: getMedia(runtime),

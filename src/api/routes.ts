@@ -9,6 +9,7 @@ import { named, text } from './routes/schemas.ts'
 import { sendRoutes } from './routes/sends.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { suppressionRoutes } from './routes/suppressions.ts'
+import { unsubscribeRoutes } from './routes/unsubscribe.ts'
 
 const clientRoutes = {
   ...sendRoutes,
@@ -16,6 +17,7 @@ const clientRoutes = {
   ...channelRoutes,
   ...endpointRoutes,
   ...suppressionRoutes,
+  ...unsubscribeRoutes,
   ...keyRoutes,
   ...receiptRoutes,
 }

@@ -1,8 +1,11 @@
 import { Option } from 'commander'
 import type { ChannelFields } from '../../db/accounts/channels.ts'
+import { oneClickHeaders } from '../core/messages/unsubscribe.ts'
 import { type Ordering, orderings } from '../core/sends/lane.ts'
 import { type OnUncertain, onUncertainWords } from '../core/sends/outcome.ts'
 import { type AutoCause, autoCauses } from '../core/suppression/suppression.ts'
+import { providerOf } from '../providers/known.ts'
+import { CliError } from './answer.ts'
 import { callRate, causeList, limit, type Rate } from './arguments.ts'
 
 /** The options of `channel create` and `channel update`. */
@@ -18,11 +21,12 @@ export interface ChannelOptions {
   /** 0 means none. */
   maxInFlight?: number
   autoSuppress?: AutoCause[] | 'all'
+  oneClick?: 'on' | 'off'
 }
 
 /** Options that weren't given are left out, so that their fields stay unchanged. */
 export function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelFields> {
-  const { name, onUncertain, ordering, expireAfter, rate, maxInFlight, autoSuppress } = options
+  const { name, onUncertain, ordering, expireAfter, rate, maxInFlight, autoSuppress, oneClick } = options
   return {
     ...(name !== undefined && { name }),
     ...(onUncertain !== undefined && { onUncertain }),
@@ -31,6 +35,7 @@ export function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelField
     ...(rate !== undefined && { rateCalls: rate.calls || null, rateSeconds: rate.seconds || null }),
     ...(maxInFlight !== undefined && { maxInFlight: maxInFlight || null }),
     ...(autoSuppress !== undefined && { autoSuppress: autoSuppress === 'all' ? null : autoSuppress }),
+    ...(oneClick !== undefined && { oneClick: oneClick === 'on' }),
   }
 }
 
@@ -70,4 +75,21 @@ export function onUncertainOption(): Option {
     '--on-uncertain <what>',
     'after a call with unknown outcome: resend calls again, hold leaves the send uncertain',
   ).choices(onUncertainWords)
+}
+
+export function oneClickOption(): Option {
+  return new Option(
+    '--one-click <what>',
+    'on: its mails have an address by which their contact unsubscribes with one click; off: they have none; default: off',
+  ).choices(['on', 'off'])
+}
+
+/** @throws CliError if the provider can't give a mail the headers of such an address. */
+export function checkOneClick({ oneClick }: Pick<ChannelOptions, 'oneClick'>, provider: string): void {
+  if (oneClick !== 'on') return
+  const { contactTypes, mail } = providerOf(provider)
+  if (!mail || !contactTypes.includes('email'))
+    throw new CliError('usage', `--one-click: ${provider} sends no mail; use it with a channel that does`)
+  const issue = mail.issueOf?.({ headers: oneClickHeaders('https://example.com') })
+  if (issue) throw new CliError('usage', `--one-click: ${provider} can't send its headers: ${issue}`)
 }

@@ -33,9 +33,11 @@ import { existingAccount, operatorsWords } from './arguments.ts'
 import {
   autoSuppressOption,
   type ChannelOptions,
+  checkOneClick,
   expireAfterOption,
   fieldsOf,
   maxInFlightOption,
+  oneClickOption,
   onUncertainOption,
   orderingOption,
   rateOption,
@@ -90,6 +92,7 @@ function createCommand(channel: Command, answer: Answerer): void {
     .option(...rateOption)
     .option(...maxInFlightOption)
     .option(...autoSuppressOption)
+    .addOption(oneClickOption())
     .action((options: NewChannelOptions, command: Command) =>
       answer(command, async (context) => {
         const { db, actor } = context
@@ -99,6 +102,7 @@ function createCommand(channel: Command, answer: Answerer): void {
             'usage',
             `No provider is named ${provider}: use one of ${knownNames().join(', ')}`,
           )
+        checkOneClick(options, provider)
         const accountId = await existingAccount(db, options.account)
         const id = uuidv7()
         const sealed = seal(provider, options.config, id, context)
@@ -141,12 +145,14 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option(...rateOption)
     .option(...maxInFlightOption)
     .option(...autoSuppressOption)
+    .addOption(oneClickOption())
     .action((id: string, options: Partial<ChannelOptions> & FallbackOptions, command: Command) =>
       answer(command, async (context) => {
         const { db, actor } = context
         const { config } = options
         const channel = canBeRecordId(id) ? await findChannel(db, id) : undefined
         if (!channel) throw noChannel(id)
+        checkOneClick(options, channel.provider)
         const sealed = config === undefined ? {} : seal(channel.provider, config, id, context)
         const changes = { ...fieldsOf(options), ...sealed }
         const details = detailsOf(options)

@@ -17,6 +17,7 @@ import { routes, templateOf } from '../../src/api/routes.ts'
 import { permissions } from '../../src/core/accounts/api-key.ts'
 import { maxEndpointsOfAccount } from '../../src/core/callbacks/callback.ts'
 import { mintMediaLink } from '../../src/core/messages/media-link.ts'
+import { unsubscribeKey, unsubscribeLink } from '../../src/core/messages/unsubscribe.ts'
 import { Readiness } from '../../src/platform/health/readiness.ts'
 import { absentId } from '../support/absent-id.ts'
 import type { Answer } from '../support/answer.ts'
@@ -264,10 +265,15 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     return await refused()
   },
   unavailable: async (template, method) => {
+    const { CREDENTIALS_KEY, API_KEY_PEPPER } = service.runtime.settings
     const expiresAt = new Date(Date.now() + 60_000)
-    const link = mintMediaLink(publicBaseUrl, absentId, expiresAt, service.runtime.settings.CREDENTIALS_KEY)
-    const path =
-      template === '/media/{token}' ? new URL(link).pathname : template.replace(/\{\w+\}/, absentId)
+    const mail = { requestId: absentId, channelId: absentId, address: 'ann@example.com' }
+    const links: Record<string, string> = {
+      '/media/{token}': mintMediaLink(publicBaseUrl, absentId, expiresAt, CREDENTIALS_KEY),
+      '/unsubscribe/{token}': unsubscribeLink(publicBaseUrl, mail, unsubscribeKey(API_KEY_PEPPER)),
+    }
+    const link = links[template]
+    const path = link ? new URL(link).pathname : template.replace(/\{\w+\}/, absentId)
     return await ask(cutOff, method, path)
   },
   crashed: async (template, method) => {
@@ -443,6 +449,7 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   },
   messageNotFound: (template, method) =>
     ask(service, method, template.replace(/\{\w+\}/, absentId), bodyOf(template, method)),
+  noSuchLink: (template, method) => ask(service, method, template.replace(/\{\w+\}/, 'x')),
   mediaNotFound: (_template, method) => ask(service, method, '/media/x'),
   noDatabase: () => ask(cutOff, 'GET', '/readyz'),
   draining: async () => {

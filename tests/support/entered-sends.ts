@@ -34,6 +34,7 @@ export function buildEnteredSend(
     isProbe: false,
     fellBack: false,
     hasFallback: false,
+    oneClick: false,
     callInMs: null,
     tooLateInMs: null,
     ...changes,

@@ -56,6 +56,7 @@ export function createDispatch(
     'db' | 'log' | 'metrics',
     | 'PROVIDER_TIMEOUT_SECONDS'
     | 'WORKER_CONCURRENCY'
+    | 'API_KEY_PEPPER'
     | 'CREDENTIALS_KEY'
     | 'CREDENTIALS_KEY_PREVIOUS'
     | 'PUBLIC_BASE_URL'

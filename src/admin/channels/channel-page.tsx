@@ -187,6 +187,7 @@ function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) 
           )}
         </Fact>
         <Fact name="Auto-suppress">{(facts.autoSuppress ?? autoCauses).join(', ') || 'none'}</Fact>
+        {facts.oneClick && <Fact name="Unsubscribe">with one click</Fact>}
         <Fact name="Fallback">
           <Fallback {...facts} />
         </Fact>

@@ -20,6 +20,10 @@ export function smallBodies({ MAX_BODY_BYTES }: Pick<Settings, 'MAX_BODY_BYTES'>
   return {
     maxBytes,
     refuseDeclaredOversize: refuseDeclaredOversize(maxBytes),
+    /** Receives a body that says nothing. */
+    async skip(c: Context<ApiEnv>): Promise<void> {
+      await receive(c.env.incoming, maxBytes, timeouts, unneeded)
+    },
     /**
      * Reads and parses the body.
      *

@@ -24,7 +24,7 @@ export const guideGroups = {
   Start: ['first-send', 'try-it'],
   Send: ['templates', 'media', 'mail', 'login-code', 'later-and-cancel', 'batch'],
   Follow: ['callbacks', 'receipts', 'list', 'pagination'],
-  Rely: ['errors', 'idempotent-retry', 'limits', 'suppressions', 'never'],
+  Rely: ['errors', 'idempotent-retry', 'limits', 'suppressions', 'unsubscribe', 'never'],
   More: ['typed-clients', 'changelog'],
 } as const
 

@@ -123,6 +123,11 @@ export const errorCodes = {
     why: 'The suppression does not exist, was removed, or belongs to another account.',
     fix: 'Take a `suppressionId` of `GET /v1/suppressions`.',
   },
+  unsubscribe_link_not_found: {
+    status: 404,
+    why: 'The address to unsubscribe was altered or cut off.',
+    fix: 'Open it from the mail again.',
+  },
   media_not_found: {
     status: 404,
     why: 'The media link was altered or has expired, or the media is past its retention.',

@@ -1,5 +1,11 @@
 import { z } from 'zod'
-import { type CallbackType, callbackBody, sendChangeTypes, testType } from '../../core/callbacks/callback.ts'
+import {
+  type CallbackType,
+  callbackBody,
+  sendChangeTypes,
+  staysAsItIs,
+  testType,
+} from '../../core/callbacks/callback.ts'
 import { messageTypes } from '../../core/messages/message.ts'
 import { deliveryStates } from '../../core/receipts/receipt.ts'
 import { sendStatuses, timelineFields } from '../../core/sends/timeline.ts'
@@ -26,6 +32,7 @@ const meanings: Record<(typeof sendChangeTypes)[number], string> = {
   'message.read': 'The contact read the message',
   'message.undelivered': 'The message could not be delivered',
   'message.complained': 'The contact complained about the message',
+  'message.unsubscribed': 'The contact unsubscribed by the address in the message',
 }
 
 const signature = (name: string, description: string, pattern: string) => ({
@@ -65,6 +72,8 @@ function operation(type: CallbackType, summary: string, schema: z.ZodType) {
   }
 }
 
+const isOfOneThatStays = (type: CallbackType) => type !== testType && staysAsItIs(type)
+
 const exampleOf = (type: CallbackType): unknown =>
   JSON.parse(
     callbackBody({
@@ -82,8 +91,8 @@ const exampleOf = (type: CallbackType): unknown =>
       attempts: 1,
       providerAt: null,
       providerCode: null,
-      status: type === 'message.complained' ? 'sent' : null,
-      delivery: type === 'message.complained' ? 'delivered' : null,
+      status: isOfOneThatStays(type) ? 'sent' : null,
+      delivery: isOfOneThatStays(type) ? 'delivered' : null,
     }),
   )
 

@@ -7,7 +7,7 @@ import type { SendStatus } from '../sends/timeline.ts'
 
 /**
  * The changes of a send that its account's endpoints get callbacks about (docs/reference/callbacks.md), each with the state of the send by
- * then. `delivery` is set only by the last three, and a send with a delivery is `sent` for good.
+ * then. `delivery` is set only by receipts, and a send with a delivery is `sent` for good.
  */
 const sendChanges = {
   'message.sent': { status: 'sent', delivery: null },
@@ -19,8 +19,9 @@ const sendChanges = {
   'message.delivered': { status: 'sent', delivery: 'delivered' },
   'message.read': { status: 'sent', delivery: 'read' },
   'message.undelivered': { status: 'sent', delivery: 'undelivered' },
-  /** Changes neither, so its callback has them by then. */
+  // Change neither, so that their callbacks have both as they are then.
   'message.complained': undefined,
+  'message.unsubscribed': undefined,
 } as const satisfies Record<string, StateThen | undefined>
 
 interface StateThen {
@@ -30,6 +31,8 @@ interface StateThen {
 
 export type SendChange = keyof typeof sendChanges
 export const sendChangeTypes = Object.keys(sendChanges) as SendChange[]
+/** Whether status and delivery of a send stay with this change. */
+export const staysAsItIs = (type: SendChange): boolean => sendChanges[type] === undefined
 
 /** Only sent on an operator's request, whatever types the endpoint takes. */
 export const testType = 'endpoint.test'

@@ -66,6 +66,7 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   delivered: (event, timeline, facts) => reported('Delivered: the contact got it', event, timeline, facts),
   read: (event, timeline, facts) => reported('Read by the contact', event, timeline, facts),
   complained: (event, timeline, facts) => reported('The contact complained about it', event, timeline, facts),
+  unsubscribed: () => ({ text: 'Its contact unsubscribed, and is suppressed on the channel.' }),
   undelivered: (event, timeline, facts) =>
     reported(`Not delivered${because(event.reason ?? '')}`, event, timeline, facts),
   receipt: (event, timeline, facts) =>

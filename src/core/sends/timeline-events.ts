@@ -118,6 +118,10 @@ export const timelineEvents = {
     when: 'The provider reports that the contact complained about the message. Status and delivery stay.',
     fields: receiptFields,
   },
+  unsubscribed: {
+    when: 'The contact unsubscribed by the address in the message. Status and delivery stay.',
+    fields: {},
+  },
   fell_back: {
     when: 'It goes on by the fallback of its channel, instead of its end there.',
     fields: {

@@ -80,7 +80,10 @@ test('a statement that changes the state of sends counts the changes, and tells 
   const texts = [...statements].map(([name, { text }]): [string, string] => [name, text])
   expect(uncounted(texts)).toEqual([])
   // Would it notice one that doesn't?
-  const changing = texts.filter(([, text]) => text.includes('change_number ='))
+  const changing = texts.filter(
+    // It numbers a change that leaves the state as it is.
+    ([name, text]) => text.includes('change_number =') && name !== 'unsubscribe_contact',
+  )
   expect(changing.map(([name]) => name)).toEqual(
     expect.arrayContaining(['record_outcomes', 'record_receipts', 'replay_sends']),
   )

@@ -58,6 +58,7 @@ test('released codes and their statuses stay', () => {
       "too_many_endpoints": 400,
       "too_many_failures": 429,
       "unavailable": 503,
+      "unsubscribe_link_not_found": 404,
       "unsupported_by_channel": 400,
       "unsupported_content_type": 400,
     }

@@ -1,4 +1,9 @@
 import { contentsIn, storedBytes } from '../../../src/core/messages/stored-content.ts'
+import {
+  unsubscribeKey,
+  unsubscribeLink,
+  withUnsubscribeLink,
+} from '../../../src/core/messages/unsubscribe.ts'
 import { otherWorkerDelayMs } from '../../../src/core/sends/delivery-times.ts'
 import type { AttemptOutcome } from '../../../src/core/sends/outcome.ts'
 import { ownReasons } from '../../../src/core/sends/own-reasons.ts'
@@ -17,6 +22,8 @@ import type { PutOffs } from './put-off.ts'
 const noConfig =
   "the worker could not open the channel's config; set its CREDENTIALS_KEY to the key that sealed it (dispatch_fault in its log says more)"
 const noPublicUrl = 'the provider fetches media from this service: set PUBLIC_BASE_URL for the worker too'
+const noUnsubscribeUrl =
+  'its mails have an address of this service to unsubscribe: set PUBLIC_BASE_URL for the worker too'
 const noReceiptUrl = 'the provider reports to this service: set PUBLIC_BASE_URL for the worker too'
 /** Its file may have come to another worker already. */
 const noProvider: AttemptOutcome = {
@@ -34,16 +41,26 @@ const noContent = 'the worker could not read the media; see dispatch_fault in it
 export function createPrepareDelivery(
   runtime: Needs<
     'db' | 'log',
-    'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'PUBLIC_BASE_URL' | 'DATABASE_POOL_SIZE'
+    | 'API_KEY_PEPPER'
+    | 'CREDENTIALS_KEY'
+    | 'CREDENTIALS_KEY_PREVIOUS'
+    | 'PUBLIC_BASE_URL'
+    | 'DATABASE_POOL_SIZE'
   >,
   putOffs: PutOffs,
 ) {
   const { settings, log } = runtime
   const load = createLoadMedia(runtime)
   const configOf = createOpenConfig(credentialsKeys(settings))
+  const keyOfLinks = unsubscribeKey(settings.API_KEY_PEPPER)
+  const withLink = ({ message, requestId, channelId, contact }: EnteredSend, publicBaseUrl: string) =>
+    withUnsubscribeLink(
+      message,
+      unsubscribeLink(publicBaseUrl, { requestId, channelId, address: contact.value }, keyOfLinks),
+    )
 
   return async (send: EnteredSend, memory: Reservation): Promise<Delivery<unknown> | AttemptOutcome> => {
-    const { requestId, accountId, message, provider } = send
+    const { requestId, accountId, provider } = send
     const rules = findProvider(provider)
     if (!rules) return noProvider
     const { fetchesMedia, receipts } = rules
@@ -54,15 +71,19 @@ export function createPrepareDelivery(
       reason = noReceiptUrl
       if (receipts?.needPublicUrl && !settings.PUBLIC_BASE_URL && receipts.areOn(config))
         throw new Error(reason)
+      reason = noUnsubscribeUrl
+      const unsubscribes = send.oneClick && send.contact.type === 'email'
+      if (unsubscribes && !settings.PUBLIC_BASE_URL) throw new Error(reason)
+      const message = unsubscribes ? withLink(send, settings.PUBLIC_BASE_URL ?? '') : send.message
       const sizeBytes = storedBytes(message)
-      if (sizeBytes === 0) return { ...send, config, mediaContent: undefined }
+      if (sizeBytes === 0) return { ...send, message, config, mediaContent: undefined }
       reason = noPublicUrl
       if (fetchesMedia && !settings.PUBLIC_BASE_URL) throw new Error(reason)
       reason = noContent
       const stored = await load({ requestId, accountId, sizeBytes }, memory)
       if (stored === 'no_memory') return putOffs.putOff(requestId, noMemory.reason)
       putOffs.forget(requestId)
-      if (stored) return { ...send, config, ...contentsIn(message, stored) }
+      if (stored) return { ...send, message, config, ...contentsIn(message, stored) }
       return { outcome: 'rejected', fault: 'message', reason: ownReasons.mediaGone }
     } catch (error) {
       logFault(log, 'dispatch_fault', error, { requestId })

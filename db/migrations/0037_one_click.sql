@@ -1,0 +1,1 @@
+ALTER TABLE "channels" ADD COLUMN "one_click" boolean DEFAULT false NOT NULL;
