@@ -222,7 +222,7 @@ async function olderDatabase(
     drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests, person_sessions, people, people_since;
     drop function note_people;
     alter table channels drop column auto_suppress, drop column fallback_channel_id, drop column fallback_on,
-      drop column fallback_within_seconds, drop column shown_config;
+      drop column fallback_within_seconds, drop column shown_config, drop column one_click;
     alter table sends alter column seq set generated always, drop column former_channels;
     alter table sends drop column change_number`)
   return { databaseUrl, client }
