@@ -95,7 +95,7 @@ looked_at as materialized (
 page as materialized (
   select * from looked_at l
   where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
-    and coalesce(l.action = $3::text, true)
+      and coalesce(l.action = $3::text, true)
   order by l.at desc, l.id desc limit $8),
 -- The last one that was looked at, if there may be more.
 last as materialized (
@@ -133,7 +133,7 @@ looked_at as materialized (
 page as materialized (
   select * from looked_at l
   where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
-    and coalesce(l.action = $3::text, true)
+      and coalesce(l.action = $3::text, true)
   order by l.at desc, l.id desc limit $8),
 -- The last one that was looked at, if there may be more.
 last as materialized (
@@ -158,7 +158,7 @@ looked_at as materialized (
 page as materialized (
   select * from looked_at l
   where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
-    and coalesce(l.action = $3::text, true)
+      and coalesce(l.action = $3::text, true)
   order by l.at desc, l.id desc limit $8),
 -- The last one that was looked at, if there may be more.
 last as materialized (
@@ -764,6 +764,43 @@ from scheduled_sends where request_id = $1 and true;
 select account_id as "accountId", contact_type as type, contact_value as value
 from suppressions where id = $1 and erased_at is null;
 
+-- count_audit: Counts all changes.
+-- $1: the target, null for all; $2: the person; $3: the action; $4: since when; $5: before this time.
+select count(*) filter (where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
+    and coalesce(l.action = $3::text, true))::int as count, count(*) > 10000 as "isMore"
+from (
+  select a.* from audit a
+  where true and a.at >= $4::timestamptz and a.at < $5::timestamptz
+  order by a.at desc, a.id desc limit 10001) l;
+
+-- count_audit_of_person: Counts a person's changes.
+-- $1: the target, null for all; $2: the person; $3: the action; $4: since when; $5: before this time.
+select count(*) filter (where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
+    and coalesce(l.action = $3::text, true))::int as count, count(*) > 10000 as "isMore"
+from (
+  select a.* from audit a
+  where a.by = $2 and a.at >= $4::timestamptz and a.at < $5::timestamptz
+  order by a.at desc, a.id desc limit 10001) l;
+
+-- count_audit_of_target: Counts the changes of a target.
+-- $1: the target, null for all; $2: the person; $3: the action; $4: since when; $5: before this time.
+select count(*) filter (where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
+    and coalesce(l.action = $3::text, true))::int as count, count(*) > 10000 as "isMore"
+from (
+  select a.* from audit a
+  where a.target = $1 and a.at >= $4::timestamptz and a.at < $5::timestamptz
+  order by a.at desc, a.id desc limit 10001) l;
+
+-- count_callbacks_of_endpoint: Counts the callbacks of an endpoint in a state, for its page.
+-- $1: the endpoint; $2: the state, null for all; $3: how many to look at.
+select count(*) filter (where l.state = $2 or $2 is null)::int as count, count(*) >= $3 as "isMore"
+from (
+  select
+    case when c.finished_at is null then 'waiting' when c.given_up then 'given_up' else 'delivered' end as state
+  from callbacks c
+  where c.endpoint_id = $1 and coalesce(c.sequence, 0) >= 0
+  order by c.created_at desc, c.request_id desc, c.sequence desc limit (select $3::int)) l;
+
 -- count_listed_channels: Counts the channels of a list of the console.
 -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id.
 select least(count(*), 10000)::int as count, count(*) > 10000 as "isMore"
@@ -788,6 +825,56 @@ from (
   where ($1::text is null or r.rank = array_position('{disabled,failing,answering}', $1) - 1)
       and ($2::text is null or a.name = $2 or a.id::text = $2)
   limit 10001) first;
+
+-- count_refused: Counts all refused requests.
+-- $1: the accounts, null for all; $2: the status, null for all.
+select count(*) filter (where
+         coalesce(l.account_id = any($1::uuid[]), true)
+           and coalesce(l.status = $2::int, true))::int as count,
+       count(*) > 10000 as "isMore"
+from (
+  select r.* from refused_requests r
+  where true and r.at > now() - interval '24 hours'
+  order by r.request_id desc limit 10001) l;
+
+-- count_refused_of_accounts: Counts the refused requests of accounts.
+-- $1: the accounts, null for all; $2: the status, null for all.
+select count(*) filter (where
+         coalesce(l.account_id = any($1::uuid[]), true)
+           and coalesce(l.status = $2::int, true))::int as count,
+       count(*) > 10000 as "isMore"
+from (
+  select r.* from refused_requests r
+  where r.account_id = any($1::uuid[]) and r.at > now() - interval '24 hours'
+  order by r.request_id desc limit 10001) l;
+
+-- count_suppressions: Counts an account's entries, for the console.
+-- $1: the account; $2: before this entry; $3: the cause; $4: the channel.
+select count(*) filter (where
+         ($3::text is null or e.cause = $3)
+           and ($4::uuid is null or e.channel_id = $4)
+         and (e.contact_value = coalesce(e.contact_key,
+               lower(e.contact_value collate "C") collate "default")
+           or not exists (
+             select from suppressions other
+             where other.account_id = e.account_id
+               and coalesce(other.contact_key,
+                   lower(other.contact_value collate "C") collate "default")
+                 = coalesce(e.contact_key,
+                     lower(e.contact_value collate "C") collate "default")
+               and other.channel_id is not distinct from e.channel_id
+               and (other.id < e.id
+                 or other.contact_value = coalesce(other.contact_key,
+                     lower(other.contact_value collate "C") collate "default")))))::int as count,
+       count(*) > 10000 as "isMore"
+from (
+  select * from suppressions
+  where (account_id, id) < ($1, $2) and (account_id, id) > ($1, '00000000-0000-0000-0000-000000000000')
+  order by account_id desc, id desc limit 10001) e;
+
+-- count_waiting_callbacks: Counts the callbacks of an endpoint that wait, for its page.
+select count(*)::int as count, count(*) > 10000 as "isMore"
+from (select 1 from callbacks where endpoint_id = $1 and finished_at is null limit 10001) first;
 
 -- counted_since: Finds when counting began.
 select since from counted_since;
@@ -1213,7 +1300,8 @@ select request_id as "requestId", failure as reason from written;
 select k.display_prefix as "displayPrefix", a.name as "accountName", k.expires_at as "expiresAt",
        k.last_used_at as "lastUsedAt", count(*) over ()::int as total
 from api_keys k join accounts a on a.id = k.account_id
-where k.revoked_at is null and k.expires_at between now() - interval '7 days' and now() + interval '7 days'
+where k.revoked_at is null and ($1::uuid is null or k.account_id = $1)
+  and k.expires_at between now() - interval '7 days' and now() + interval '7 days'
 order by k.expires_at limit 10;
 
 -- fail_suppressed: Fails queued sends whose contact is suppressed.
@@ -1430,14 +1518,14 @@ select e.id as "endpointId", e.url, a.name as "accountName", e.disabled_at is no
        coalesce(e.disabled_at, e.failing_since) as since, e.disabled_reason as reason,
        count(*) over ()::int as total
 from endpoints e join accounts a on a.id = e.account_id
-where e.disabled_at is not null or e.failing_since is not null
+where ($1::uuid is null or e.account_id = $1) and (e.disabled_at is not null or e.failing_since is not null)
 order by e.disabled_at is null, since limit 10;
 
 -- failing_providers: Finds the providers of which several channels fail at once.
 select provider, count(*)::int as channels, count(*) filter (where fails)::int as failing,
        min(coalesce(breaker_opened_at, breaker_open_until)) filter (where fails) as since
 from (select c.*, c.held_at is null and c.breaker_open_until is not null as fails from channels c) c
-where deleted_at is null
+where deleted_at is null and ($1::uuid is null or c.account_id = $1)
 group by provider having count(*) filter (where fails) > 1
 order by failing desc;
 
@@ -3102,22 +3190,6 @@ from endpoints where id = any((select $1::uuid[])::uuid[])
 union all
 select id, display_prefix from api_keys where id = any((select $1::uuid[])::uuid[]);
 
--- newest_callbacks: Lists the callbacks of an endpoint about the newest sends, for its page.
-select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
-  c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
-  greatest(c.next_try_at, e.breaker_open_until) as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
-  not coalesce((
-      select false from callbacks earlier
-      where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
-        and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-      limit 1), true)
-    as "isBehind",
-  c.tried, c.tries
-from callbacks c join endpoints e on e.id = c.endpoint_id
-where c.endpoint_id = $1
-order by c.request_id desc, c.sequence desc
-limit $2;
-
 -- next_calls: Finds when endpoints are to be called next.
 select e.id as "endpointId", due."inMs", (e.failing_since is not null
    or coalesce(e.answered_at < clock_timestamp() - interval '10 minutes', true)) as "isInSlowStart",
@@ -3227,7 +3299,7 @@ from waiting cross join lateral (
     where s.channel_id = waiting.id and s.finished_at is null
     order by s.next_attempt_at limit 1) first
   join channels c on c.id = waiting.id join accounts a on a.id = c.account_id
-where first.due < now()
+where first.due < now() and ($1::uuid is null or c.account_id = $1)
 order by first.due limit 3;
 
 -- open_breaker: Opens a channel’s circuit breaker, for longer each time.
@@ -3270,7 +3342,9 @@ from (
   select * from suppressions
   where (account_id, id) < ($1, $2) and (account_id, id) > ($1, '00000000-0000-0000-0000-000000000000')
   order by account_id desc, id desc limit (select $3::int)) e
-where ($4::text is null or e.cause = $4) and ($5::uuid is null or e.channel_id = $5)
+where
+  ($4::text is null or e.cause = $4)
+    and ($5::uuid is null or e.channel_id = $5)
 order by e.account_id desc, e.id desc limit $6;
 
 -- person_credentials: Finds what a sign-in is checked against.
@@ -4374,7 +4448,8 @@ looked_at as materialized (
   order by r.request_id desc limit (select $4::int)),
 page as materialized (
   select * from looked_at l
-  where coalesce(l.account_id = any($1::uuid[]), true) and coalesce(l.status = $2::int, true)
+  where coalesce(l.account_id = any($1::uuid[]), true)
+      and coalesce(l.status = $2::int, true)
   order by l.request_id desc limit $5),
 -- The last one that was looked at, if there may be more.
 last as materialized (
@@ -4397,7 +4472,8 @@ looked_at as materialized (
   order by r.request_id desc limit (select $4::int)),
 page as materialized (
   select * from looked_at l
-  where coalesce(l.account_id = any($1::uuid[]), true) and coalesce(l.status = $2::int, true)
+  where coalesce(l.account_id = any($1::uuid[]), true)
+      and coalesce(l.status = $2::int, true)
   order by l.request_id desc limit $5),
 -- The last one that was looked at, if there may be more.
 last as materialized (
@@ -4646,12 +4722,12 @@ page as materialized (
          and ($7::text is null or lower(s.contact_value collate "C") collate "default" = $7)
          and ($8::uuid is null or s.flow_id = $8)
          and ($9::text is null or s.reference = $9)
-         and ($10::text is null or coalesce(
-             case when s.delivery = 'undelivered' then
-               (select e.fields from send_events e
-                where e.request_id = s.request_id and e.event = 'undelivered'
-                order by e.at desc limit 1) end,
-             s.attempt_record)->>'providerCode' = $10
+         and ($10::text is null or left(
+             case when s.delivery = 'undelivered' then case when s.delivery = 'undelivered' then
+                 (select e.fields from send_events e
+                  where e.request_id = s.request_id and e.event = 'undelivered'
+                  order by e.at desc limit 1) end->>'providerCode'
+                  else coalesce(s.attempt_record->>'providerCode', s.attempt_record->>'providerStatus') end, 64) = $10
               or $10 = 'none' and s.counted_as ~ '^[^/]+/[^/]*/$')
          and ($11::text is null or split_part(s.counted_as, '/', 2) = $11)
          and ($12::timestamptz is null or s.finished_at <= $12)) as is_in_set,
@@ -4738,12 +4814,12 @@ chosen as materialized (
       and ($7::text is null or lower(s.contact_value collate "C") collate "default" = $7)
       and ($8::uuid is null or s.flow_id = $8)
       and ($9::text is null or s.reference = $9)
-      and ($10::text is null or coalesce(
-          case when s.delivery = 'undelivered' then
-            (select e.fields from send_events e
-             where e.request_id = s.request_id and e.event = 'undelivered'
-             order by e.at desc limit 1) end,
-          s.attempt_record)->>'providerCode' = $10
+      and ($10::text is null or left(
+          case when s.delivery = 'undelivered' then case when s.delivery = 'undelivered' then
+              (select e.fields from send_events e
+               where e.request_id = s.request_id and e.event = 'undelivered'
+               order by e.at desc limit 1) end->>'providerCode'
+               else coalesce(s.attempt_record->>'providerCode', s.attempt_record->>'providerStatus') end, 64) = $10
            or $10 = 'none' and s.counted_as ~ '^[^/]+/[^/]*/$')
       and ($11::text is null or split_part(s.counted_as, '/', 2) = $11)
       and ($12::timestamptz is null or s.finished_at <= $12))
@@ -5334,12 +5410,30 @@ select status, failure as reason, case when written.endpoint_ids is not null the
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written;
 
+-- shown_callbacks: Reads given callbacks of an endpoint, for its page.
+-- $1: the endpoint; $2: their sends; $3: their numbers.
+select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
+  c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
+  greatest(c.next_try_at, e.breaker_open_until) as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
+  not coalesce((
+      select false from callbacks earlier
+      where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
+        and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+      limit 1), true)
+    as "isBehind",
+  c.tried, c.tries
+from unnest($2::uuid[], $3::int[]) with ordinality as given (request_id, sequence, place)
+  join callbacks c on c.endpoint_id = $1 and c.request_id = given.request_id and c.sequence = given.sequence
+  join endpoints e on e.id = c.endpoint_id
+order by given.place;
+
 -- stopped_channels: Lists the channels that are held, or whose calls fail, those of the longest time first.
 select c.id as "channelId", c.name, a.name as "accountName", c.provider, c.held_at is not null as "isHeld",
        coalesce(c.held_at, c.breaker_opened_at, c.breaker_open_until) as since, c.held_reason as reason,
        count(*) over ()::int as total
 from channels c join accounts a on a.id = c.account_id
-where c.deleted_at is null and (c.held_at is not null or c.breaker_open_until is not null)
+where c.deleted_at is null and ($1::uuid is null or c.account_id = $1)
+  and (c.held_at is not null or c.breaker_open_until is not null)
 order by since limit 10;
 
 -- suppress_contacts: Suppresses the contacts of sends after a bounce, a complaint or an opt-out, as their channels allow it.
@@ -5678,12 +5772,12 @@ page as materialized (
          and ($7::text is null or lower(s.contact_value collate "C") collate "default" = $7)
          and ($8::uuid is null or s.flow_id = $8)
          and ($9::text is null or s.reference = $9)
-         and ($10::text is null or coalesce(
-             case when s.delivery = 'undelivered' then
-               (select e.fields from send_events e
-                where e.request_id = s.request_id and e.event = 'undelivered'
-                order by e.at desc limit 1) end,
-             s.attempt_record)->>'providerCode' = $10
+         and ($10::text is null or left(
+             case when s.delivery = 'undelivered' then case when s.delivery = 'undelivered' then
+                 (select e.fields from send_events e
+                  where e.request_id = s.request_id and e.event = 'undelivered'
+                  order by e.at desc limit 1) end->>'providerCode'
+                  else coalesce(s.attempt_record->>'providerCode', s.attempt_record->>'providerStatus') end, 64) = $10
               or $10 = 'none' and s.counted_as ~ '^[^/]+/[^/]*/$')
          and ($11::text is null or split_part(s.counted_as, '/', 2) = $11)
          and ($12::timestamptz is null or s.finished_at <= $12)) as is_in_set,

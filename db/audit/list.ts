@@ -5,6 +5,7 @@ import type { Place } from '../../src/core/requests/list-place.ts'
 import type { Database } from '../connection/client.ts'
 import type { Page, PageAsked } from '../page.ts'
 import { microsOf } from '../page.ts'
+import { type Count, mostCounted } from '../sends/list-count.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** Which rows of the audit. Absent filters match all. */
@@ -40,7 +41,14 @@ type Row = { [Name in keyof RecordedChange]: RecordedChange[Name] | null } & {
 
 const newestFirst = (of: string) => `order by ${of}.at desc, ${of}.id desc`
 
-/** @param which SQL that is true for the rows to look at, by an index; the other filters are checked after that. */
+const matches = sqlText`
+  coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
+    and coalesce(l.action = $3::text, true)`
+
+/** The indexes by which rows are looked at; the other filters are checked after that. */
+const whichRows = { ofTarget: 'a.target = $1', ofPerson: 'a.by = $2', ofAll: 'true' }
+
+/** @param which SQL that is true for the rows to look at. */
 const pageBy = (name: string, purpose: string, which: string) =>
   prepared<Row>(
     name,
@@ -57,8 +65,7 @@ const pageBy = (name: string, purpose: string, which: string) =>
         ${newestFirst('a')} limit (select $7::int)),
       page as materialized (
         select * from looked_at l
-        where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
-          and coalesce(l.action = $3::text, true)
+        where ${matches}
         ${newestFirst('l')} limit $8),
       -- The last one that was looked at, if there may be more.
       last as materialized (
@@ -71,9 +78,37 @@ const pageBy = (name: string, purpose: string, which: string) =>
       ${newestFirst('p')}`,
   )
 
-const ofTarget = pageBy('audit_of_target', 'Lists a page of the changes of a target.', 'a.target = $1')
-const ofPerson = pageBy('audit_of_person', "Lists a page of a person's changes.", 'a.by = $2')
-const ofAll = pageBy('audit_by_time', 'Lists a page of all changes.', 'true')
+const ofTarget = pageBy('audit_of_target', 'Lists a page of the changes of a target.', whichRows.ofTarget)
+const ofPerson = pageBy('audit_of_person', "Lists a page of a person's changes.", whichRows.ofPerson)
+const ofAll = pageBy('audit_by_time', 'Lists a page of all changes.', whichRows.ofAll)
+
+const countBy = (name: string, purpose: string, which: string) =>
+  prepared<Count>(
+    name,
+    purpose,
+    sqlText`
+      -- $1: the target, null for all; $2: the person; $3: the action; $4: since when; $5: before this time.
+      select count(*) filter (where ${matches})::int as count, count(*) > ${mostCounted} as "isMore"
+      from (
+        select a.* from audit a
+        where ${which} and a.at >= $4::timestamptz and a.at < $5::timestamptz
+        ${newestFirst('a')} limit ${mostCounted + 1}) l`,
+  )
+
+const countOfTarget = countBy('count_audit_of_target', 'Counts the changes of a target.', whichRows.ofTarget)
+const countOfPerson = countBy('count_audit_of_person', "Counts a person's changes.", whichRows.ofPerson)
+const countOfAll = countBy('count_audit', 'Counts all changes.', whichRows.ofAll)
+
+/** How many rows of the audit match. Only the newest ones are looked at. */
+export async function countAudit(
+  db: Database,
+  { target, by, action, from, to }: AuditFilters,
+): Promise<Count> {
+  const count = target !== undefined ? countOfTarget : by !== undefined ? countOfPerson : countOfAll
+  const times = [from ?? '-infinity', to ?? 'infinity']
+  const [found] = await count(db, [target ?? null, by ?? null, action ?? null, ...times])
+  return found ?? { count: 0, isMore: false }
+}
 
 /** A page of the audit, the newest first. It may be short although there are more. */
 export async function pageOfAudit(

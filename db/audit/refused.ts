@@ -1,5 +1,6 @@
 import { MAX } from 'uuid'
 import type { Database } from '../connection/client.ts'
+import { type Count, mostCounted } from '../sends/list-count.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** How many refused requests of an account are kept, and for how long. */
@@ -73,6 +74,12 @@ type Row = { [Name in keyof RefusedOfKey]: RefusedOfKey[Name] | null } & { endId
 
 const newestFirst = (of: string) => `order by ${of}.request_id desc`
 
+const isKept = `r.at > now() - interval '${refusedKeptHours} hours'`
+const matches = sqlText`
+  coalesce(l.account_id = any($1::uuid[]), true)
+    and coalesce(l.status = $2::int, true)`
+const isOfAccounts = 'r.account_id = any($1::uuid[])'
+
 const pageBy = (name: string, purpose: string, which: string) =>
   prepared<Row>(
     name,
@@ -84,11 +91,11 @@ const pageBy = (name: string, purpose: string, which: string) =>
       -- The next rows, matching or not, so that every page takes about the same time.
       looked_at as materialized (
         select r.* from refused_requests r
-        where ${which} and r.request_id < $3::uuid and r.at > now() - interval '${refusedKeptHours} hours'
+        where ${which} and r.request_id < $3::uuid and ${isKept}
         ${newestFirst('r')} limit (select $4::int)),
       page as materialized (
         select * from looked_at l
-        where coalesce(l.account_id = any($1::uuid[]), true) and coalesce(l.status = $2::int, true)
+        where ${matches}
         ${newestFirst('l')} limit $5),
       -- The last one that was looked at, if there may be more.
       last as materialized (
@@ -104,7 +111,7 @@ const pageBy = (name: string, purpose: string, which: string) =>
 const ofAccounts = pageBy(
   'refused_of_accounts',
   'Lists a page of the refused requests of accounts.',
-  'r.account_id = any($1::uuid[])',
+  isOfAccounts,
 )
 const ofAll = pageBy('refused_requests', 'Lists a page of all refused requests.', 'true')
 
@@ -127,4 +134,35 @@ export async function pageOfRefused(
   const page = found.slice(0, limit)
   const next = found.length > limit ? page.at(-1)?.requestId : (rows[0]?.endId ?? undefined)
   return { items: page.map(({ endId: _, ...item }) => item), next }
+}
+
+const countBy = (name: string, purpose: string, which: string) =>
+  prepared<Count>(
+    name,
+    purpose,
+    sqlText`
+      -- $1: the accounts, null for all; $2: the status, null for all.
+      select count(*) filter (where
+               ${matches})::int as count,
+             count(*) > ${mostCounted} as "isMore"
+      from (
+        select r.* from refused_requests r
+        where ${which} and ${isKept}
+        ${newestFirst('r')} limit ${mostCounted + 1}) l`,
+  )
+
+const countOfAccounts = countBy(
+  'count_refused_of_accounts',
+  'Counts the refused requests of accounts.',
+  isOfAccounts,
+)
+const countOfAll = countBy('count_refused', 'Counts all refused requests.', 'true')
+
+/** How many refused requests match. Only the newest ones are looked at. */
+export async function countRefused(
+  db: Database,
+  { accountIds, status }: Omit<RefusedFilters, 'before'>,
+): Promise<Count> {
+  const count = accountIds ? countOfAccounts : countOfAll
+  return (await count(db, [accountIds ?? null, status ?? null]))[0] ?? { count: 0, isMore: false }
 }

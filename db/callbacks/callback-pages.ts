@@ -4,6 +4,7 @@ import type { Place } from '../../src/core/requests/list-place.ts'
 import type { Database } from '../connection/client.ts'
 import type { Page, PageAsked } from '../page.ts'
 import { microsOf } from '../page.ts'
+import { type Count, mostCounted } from '../sends/list-count.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** A callback, as the owner of its endpoint sees it. */
@@ -34,6 +35,9 @@ type Row = { [Name in Exclude<keyof Found, keyof End>]: Found[Name] | null } & E
 const newestFirst = (of: string) =>
   `order by ${of}.created_at desc, ${of}.request_id desc, ${of}.sequence desc`
 
+const stateOf = sqlText`
+  case when c.finished_at is null then 'waiting' when c.given_up then 'given_up' else 'delivered' end`
+
 /** The limit is a subquery, as in db/sends/list.ts: otherwise the planner might sort all. */
 const pageStatement = prepared<Row>(
   'callbacks_of_endpoint',
@@ -45,7 +49,7 @@ const pageStatement = prepared<Row>(
     -- The next callbacks, matching or not, so that every page takes about the same time.
     looked_at as materialized (
       select c.request_id, c.sequence, c.created_at,
-             case when c.finished_at is null then 'waiting' when c.given_up then 'given_up' else 'delivered' end as state
+             ${stateOf} as state
       from callbacks c
       where c.endpoint_id = $1 and coalesce(c.sequence, 0) >= 0
         and (c.created_at, c.request_id, c.sequence) < ($2::timestamptz, $3::uuid, $4::int)
@@ -98,6 +102,41 @@ const callbackOf = ({
   endSequence: _end,
   ...callback
 }: Found): OwnCallback => callback
+
+const countStatement = prepared<Count>(
+  'count_callbacks_of_endpoint',
+  'Counts the callbacks of an endpoint in a state, for its page.',
+  sqlText`
+    -- $1: the endpoint; $2: the state, null for all; $3: how many to look at.
+    select count(*) filter (where l.state = $2 or $2 is null)::int as count, count(*) >= $3 as "isMore"
+    from (
+      select
+        ${stateOf} as state
+      from callbacks c
+      where c.endpoint_id = $1 and coalesce(c.sequence, 0) >= 0
+      ${newestFirst('c')} limit (select $3::int)) l`,
+)
+
+/** By the index of those that wait, since these may be older than all that is looked at. */
+const countWaitingStatement = prepared<Count>(
+  'count_waiting_callbacks',
+  'Counts the callbacks of an endpoint that wait, for its page.',
+  sqlText`
+    select count(*)::int as count, count(*) > ${mostCounted} as "isMore"
+    from (select 1 from callbacks where endpoint_id = $1 and finished_at is null limit ${mostCounted + 1}) first`,
+)
+
+/** How many callbacks an endpoint has, in a state or in all. */
+export async function countCallbacks(
+  db: Database,
+  endpointId: string,
+  state: CallbackState | undefined,
+): Promise<Count> {
+  const [found] = await (state === 'waiting'
+    ? countWaitingStatement(db, [endpointId])
+    : countStatement(db, [endpointId, state ?? null, maxLookedAt]))
+  return found ?? { count: 0, isMore: false }
+}
 
 /** The values of the statement for a place, whose key is a `webhookIdOf`. */
 function valuesOf({ micros, key }: Place): [at: string, requestId: string, sequence: number] {

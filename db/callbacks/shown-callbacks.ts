@@ -1,6 +1,9 @@
-import type { CallbackType } from '../../src/core/callbacks/callback.ts'
+import type { CallbackState, CallbackType } from '../../src/core/callbacks/callback.ts'
 import type { CallbackTry } from '../../src/core/callbacks/callback-outcome.ts'
+import type { Database } from '../connection/client.ts'
+import type { Page, PageAsked } from '../page.ts'
 import { prepared, sqlText } from '../statement.ts'
+import { pageOfCallbacks } from './callback-pages.ts'
 import { isFirst } from './endpoint-claims.ts'
 
 /** A callback, as support sees it. */
@@ -41,14 +44,26 @@ export const findCallbacksOfSend = prepared<ShownCallback>(
     order by e.id, c.sequence`,
 )
 
-/** An endpoint's callbacks about the newest sends. */
-export const findNewestCallbacks = prepared<ShownCallback>(
-  'newest_callbacks',
-  'Lists the callbacks of an endpoint about the newest sends, for its page.',
+const ofEndpointStatement = prepared<ShownCallback>(
+  'shown_callbacks',
+  'Reads given callbacks of an endpoint, for its page.',
   sqlText`
+    -- $1: the endpoint; $2: their sends; $3: their numbers.
     select ${columns}
-    from callbacks c join endpoints e on e.id = c.endpoint_id
-    where c.endpoint_id = $1
-    order by c.request_id desc, c.sequence desc
-    limit $2`,
+    from unnest($2::uuid[], $3::int[]) with ordinality as given (request_id, sequence, place)
+      join callbacks c on c.endpoint_id = $1 and c.request_id = given.request_id and c.sequence = given.sequence
+      join endpoints e on e.id = c.endpoint_id
+    order by given.place`,
 )
+
+/** A page of the callbacks of an endpoint, the newest first, as support sees them. */
+export async function pageOfShownCallbacks(
+  db: Database,
+  endpointId: string,
+  asked: PageAsked & { state?: CallbackState | undefined },
+): Promise<Page<ShownCallback>> {
+  const { items, next } = await pageOfCallbacks(db, endpointId, asked)
+  const sends = items.map(({ requestId }) => requestId)
+  const numbers = items.map(({ sequence }) => sequence)
+  return { items: await ofEndpointStatement(db, [endpointId, sends, numbers]), next }
+}

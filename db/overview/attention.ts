@@ -6,6 +6,9 @@ import { isFailing } from './channels.ts'
 /** So many of each are shown; all are counted. */
 const shown = 10
 
+/** Of the account `$1`, or of all. */
+const isAsked = (of: string) => `($1::uuid is null or ${of}.account_id = $1)`
+
 /** A channel whose sends don't go. */
 export interface StoppedChannel {
   channelId: string
@@ -26,7 +29,8 @@ const stoppedStatement = prepared<StoppedChannel>(
            coalesce(c.held_at, c.breaker_opened_at, c.breaker_open_until) as since, c.held_reason as reason,
            count(*) over ()::int as total
     from channels c join accounts a on a.id = c.account_id
-    where c.deleted_at is null and (c.held_at is not null or c.breaker_open_until is not null)
+    where c.deleted_at is null and ${isAsked('c')}
+      and (c.held_at is not null or c.breaker_open_until is not null)
     order by since limit ${shown}`,
 )
 
@@ -45,7 +49,7 @@ const providersStatement = prepared<FailingProvider>(
     select provider, count(*)::int as channels, count(*) filter (where fails)::int as failing,
            min(coalesce(breaker_opened_at, breaker_open_until)) filter (where fails) as since
     from (select c.*, ${isFailing('c')} as fails from channels c) c
-    where deleted_at is null
+    where deleted_at is null and ${isAsked('c')}
     group by provider having count(*) filter (where fails) > 1
     order by failing desc`,
 )
@@ -69,7 +73,7 @@ const endpointsStatement = prepared<FailingEndpoint>(
            coalesce(e.disabled_at, e.failing_since) as since, e.disabled_reason as reason,
            count(*) over ()::int as total
     from endpoints e join accounts a on a.id = e.account_id
-    where e.disabled_at is not null or e.failing_since is not null
+    where ${isAsked('e')} and (e.disabled_at is not null or e.failing_since is not null)
     order by e.disabled_at is null, since limit ${shown}`,
 )
 
@@ -89,7 +93,8 @@ const keysStatement = prepared<ExpiringKey>(
     select k.display_prefix as "displayPrefix", a.name as "accountName", k.expires_at as "expiresAt",
            k.last_used_at as "lastUsedAt", count(*) over ()::int as total
     from api_keys k join accounts a on a.id = k.account_id
-    where k.revoked_at is null and k.expires_at between now() - interval '7 days' and now() + interval '7 days'
+    where k.revoked_at is null and ${isAsked('k')}
+      and k.expires_at between now() - interval '7 days' and now() + interval '7 days'
     order by k.expires_at limit ${shown}`,
 )
 
@@ -113,18 +118,19 @@ const oldestStatement = prepared<OldestWaiting>(
         where s.channel_id = waiting.id and s.finished_at is null
         order by s.next_attempt_at limit 1) first
       join channels c on c.id = waiting.id join accounts a on a.id = c.account_id
-    where first.due < now()
+    where first.due < now() and ${isAsked('c')}
     order by first.due limit 3`,
 )
 
-/** The things that need a hand. */
-export async function readAttention(db: Database) {
+/** The things that need a hand, of one account or of all. */
+export async function readAttention(db: Database, accountId: string | undefined) {
+  const values = [accountId ?? null]
   const [stopped, providers, endpoints, keys, oldest] = await Promise.all([
-    stoppedStatement(db, []),
-    providersStatement(db, []),
-    endpointsStatement(db, []),
-    keysStatement(db, []),
-    oldestStatement(db, []),
+    stoppedStatement(db, values),
+    providersStatement(db, values),
+    endpointsStatement(db, values),
+    keysStatement(db, values),
+    oldestStatement(db, values),
   ])
   return { stopped, providers, endpoints, keys, oldest }
 }

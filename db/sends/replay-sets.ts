@@ -13,7 +13,7 @@ import { isSuppressed, isSuppressedEverywhere } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
 import { folded } from '../delivery/contact-rule.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
-import { faultOfSend, isWithoutCode, providerCodeOfSend, reasonOfSend, withoutCode } from './both-tables.ts'
+import { countedCodeOfSend, faultOfSend, isWithoutCode, reasonOfSend, withoutCode } from './both-tables.ts'
 import { canBeReplayed, isPastOwnExpiry, type ReplayableStatus, replaying } from './replays.ts'
 
 /** A set of failed or uncertain sends of a channel, that has them now. Absent filters match all. */
@@ -126,7 +126,7 @@ const isInSet = sqlText`
   and (${given.contactValue}::text is null or ${folded('s.contact_value')} = ${given.contactValue})
   and (${given.flowId}::uuid is null or s.flow_id = ${given.flowId})
   and (${given.reference}::text is null or s.reference = ${given.reference})
-  and (${given.providerCode}::text is null or ${providerCodeOfSend} = ${given.providerCode}
+  and (${given.providerCode}::text is null or ${countedCodeOfSend} = ${given.providerCode}
        or ${given.providerCode} = '${withoutCode}' and ${isWithoutCode})
   and (${given.fault}::text is null or ${faultOfSend} = ${given.fault})
   and (${given.endedBy}::timestamptz is null or s.finished_at <= ${given.endedBy}))`

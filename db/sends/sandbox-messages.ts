@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { type KeptMessage, readKeptMessage } from '../../src/core/messages/kept-message.ts'
 import type { Database } from '../connection/client.ts'
 import { channels, sandboxMessages } from '../schema.ts'
+import { type Count, mostCounted } from './list-count.ts'
 
 type NewMessage = Omit<typeof sandboxMessages.$inferInsert, 'id' | 'receivedAt'>
 
@@ -38,6 +39,16 @@ export function listSandboxMessages(db: Database, page: { before?: string | unde
     .where(page.before === undefined ? undefined : lt(sandboxMessages.id, page.before))
     .orderBy(desc(sandboxMessages.id))
     .limit(page.limit)
+}
+
+/** How many messages the sandbox received that are kept. */
+export async function countSandboxMessages(db: Database): Promise<Count> {
+  const first = db
+    .select({ id: sandboxMessages.id })
+    .from(sandboxMessages)
+    .limit(mostCounted + 1)
+  const count = await db.$count(first)
+  return { count, isMore: count > mostCounted }
 }
 
 /** A message that the sandbox received, without its media; undefined if there is none, or it can't be read. */

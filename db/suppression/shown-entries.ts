@@ -1,6 +1,7 @@
 import { MAX, NIL } from 'uuid'
 import type { SuppressionCause } from '../../src/core/suppression/suppression.ts'
 import type { Database } from '../connection/client.ts'
+import { type Count, mostCounted } from '../sends/list-count.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { isShown, type Suppression, suppressionColumns } from './entries.ts'
 
@@ -22,6 +23,10 @@ export interface EntriesAsked {
  */
 const isBefore = `(account_id, id) < ($1, $2) and (account_id, id) > ($1, '${NIL}')`
 
+const matches = (cause: string, channel: string) => sqlText`
+  (${cause}::text is null or e.cause = ${cause})
+    and (${channel}::uuid is null or e.channel_id = ${channel})`
+
 /** `isShown` is no condition: PostgreSQL would take it for one that most rows fail, and read all of them. */
 const pageStatement = prepared<Suppression & { isShown: boolean }>(
   'page_of_suppressions',
@@ -34,7 +39,8 @@ const pageStatement = prepared<Suppression & { isShown: boolean }>(
       select * from suppressions
       where ${isBefore}
       order by account_id desc, id desc limit (select $3::int)) e
-    where ($4::text is null or e.cause = $4) and ($5::uuid is null or e.channel_id = $5)
+    where
+      ${matches('$4', '$5')}
     order by e.account_id desc, e.id desc limit $6`,
 )
 
@@ -64,3 +70,27 @@ export async function shownSuppressions(
 
 const shownOf = (entries: readonly (Suppression & { isShown: boolean })[]): Suppression[] =>
   entries.filter((entry) => entry.isShown)
+
+const countStatement = prepared<Count>(
+  'count_suppressions',
+  "Counts an account's entries, for the console.",
+  sqlText`
+    -- $1: the account; $2: before this entry; $3: the cause; $4: the channel.
+    select count(*) filter (where
+             ${matches('$3', '$4')}
+             and ${isShown})::int as count,
+           count(*) > ${mostCounted} as "isMore"
+    from (
+      select * from suppressions
+      where ${isBefore}
+      order by account_id desc, id desc limit ${mostCounted + 1}) e`,
+)
+
+/** How many entries match. Only the newest ones are looked at. */
+export async function countSuppressions(
+  db: Database,
+  accountId: string,
+  { cause, channelId }: Pick<EntriesAsked, 'cause' | 'channelId'>,
+): Promise<Count> {
+  return (await countStatement(db, [accountId, MAX, cause, channelId]))[0] ?? { count: 0, isMore: false }
+}

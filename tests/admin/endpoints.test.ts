@@ -90,6 +90,48 @@ test('is disabled with a reason, and enabled again, by its page', async () => {
   expect((await page(endpoint)).text).not.toContain('It is disabled')
 })
 
+test('the number of waiting callbacks leads to exactly these, and each state has its list and its count', async () => {
+  const endpoint = await endpointOf()
+  status = 200
+  const delivered = await accept(service, account, textBody())
+  await tried(endpoint, 1)
+  await disableEndpoint(service.runtime.db, endpoint.endpointId, 'by an operator')
+  const waiting = [await accept(service, account, textBody()), await accept(service, account, textBody())]
+  await eventually('three callbacks', async () => (await callbacksOf(service, endpoint)).length === 3)
+  const sendsOf = (html: string) =>
+    new Set([...html.matchAll(/\/support\/([0-9a-f-]{36})\/callbacks/g)].map(([, id]) => id))
+  const { html: list } = await getPage(`${admin.url}/endpoints?state=disabled`)
+  const link = new RegExp(`<a href="(/endpoints/${endpoint.endpointId}[?][^"]+)">2</a>`)
+  const [, path = ''] = link.exec(list) ?? []
+  const shown = await getPage(admin.url + path)
+  expect(sendsOf(shown.html)).toEqual(new Set(waiting))
+  expect(shown.text).toContain('2 callbacks, the newest first')
+  const done = await page(endpoint, '?state=delivered')
+  expect(sendsOf(done.html)).toEqual(new Set([delivered]))
+  expect(done.text).toContain('1 callback, the newest first')
+  expect((await page(endpoint, '?state=given_up')).text).toContain('No callback found.')
+  expect((await page(endpoint)).text).toContain('3 callbacks, the newest first')
+  status = 503
+})
+
+test('the callbacks of an endpoint go on from page to page, each once', async () => {
+  const endpoint = await endpointOf()
+  await disableEndpoint(service.runtime.db, endpoint.endpointId, 'by an operator')
+  await service.runtime.db.$client.query(
+    `insert into callbacks (endpoint_id, request_id, sequence, type)
+     select $1, uuidv7(), 1, 'message.sent' from generate_series(1, 60)`,
+    [endpoint.endpointId],
+  )
+  const first = await page(endpoint, '?state=waiting')
+  const [, older = ''] = /href="(\/endpoints\/[^"]+)">\s*Older/.exec(first.html) ?? []
+  const second = await getPage(admin.url + older.replaceAll('&amp;', '&'))
+  const ids = [first, second].flatMap(({ html }) =>
+    [...html.matchAll(/\/support\/([0-9a-f-]{36})\/callbacks/g)].map(([, id]) => id),
+  )
+  expect([ids.length, new Set(ids).size]).toEqual([60, 60])
+  expect(second.text).toContain('60 callbacks')
+})
+
 test('a test of an endpoint leads to no send', async () => {
   const endpoint = await endpointOf()
   const id = uuidv7()

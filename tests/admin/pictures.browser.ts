@@ -8,6 +8,7 @@ import { axeFaults } from '../support/axe.ts'
 import { openBrowser } from '../support/browser.ts'
 import { buildLongWorld, type LongWorld } from '../support/long-world.ts'
 import { fitFaults } from '../support/page-fit.ts'
+import { buildPerson } from '../support/people.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 /** Kept by CI as the run's artifacts. */
@@ -70,24 +71,26 @@ const pages: [name: string, path: (world: LongWorld) => string][] = [
 
 test.each(pages)(
   '%s: no text is cut, leaves its place or overlaps, at two widths, light and dark',
-  async (name, path) => {
-    for (const width of widths) {
-      await page.setViewportSize({ width, height: 900 })
-      for (const colorScheme of schemes) {
-        await page.emulateMedia({ colorScheme })
-        await page.goto(admin.url + path(world), { waitUntil: 'networkidle' })
-        await page.screenshot({
-          path: join(folder, `${name}-${width}-${colorScheme}.png`),
-          fullPage: true,
-          animations: 'disabled',
-        })
-        expect(await fitFaults(page), `${width} px`).toEqual([])
-        await page.evaluate(axe.source)
-        expect(await axeFaults(page), `${width} px, ${colorScheme}`).toEqual([])
-      }
-    }
-  },
+  (name, path) => draw(name, path(world)),
 )
+
+async function draw(name: string, path: string): Promise<void> {
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 })
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme })
+      await page.goto(admin.url + path, { waitUntil: 'networkidle' })
+      await page.screenshot({
+        path: join(folder, `${name}-${width}-${colorScheme}.png`),
+        fullPage: true,
+        animations: 'disabled',
+      })
+      expect(await fitFaults(page), `${width} px`).toEqual([])
+      await page.evaluate(axe.source)
+      expect(await axeFaults(page), `${width} px, ${colorScheme}`).toEqual([])
+    }
+  }
+}
 
 test('the menu of a narrow window opens without script, and holds every page and the account', async () => {
   const context = await browser.newContext({
@@ -115,6 +118,13 @@ test('the name of an account is completed while it is typed, and the account is 
   await field.fill('Another one')
   await page.waitForURL(/account=Another/)
   await page.getByText('No channel found.').waitFor()
+})
+
+test('login: no text is cut, leaves its place or overlaps, at two widths, light and dark', async () => {
+  // From the first person on, nobody is signed in by itself.
+  await buildPerson(service, 'Ann', 'support')
+  await draw('login', '/channels')
+  expect(page.url()).toContain('/login')
 })
 
 test.each([

@@ -202,6 +202,27 @@ test('a longer list is replayed part by part, with its progress, and never what 
   expect(await failed()).toBe(2)
 })
 
+test('a list by the status of answers without a code replays what it shows', async () => {
+  const own = await buildAccount(service)
+  const end = {
+    status: 'failed',
+    finishedAt: new Date(Date.now() - 1000),
+    attempt: 1,
+    failure: 'away',
+  } as const
+  const rows = [
+    buildSendRow(own, { ...end, attemptRecord: { ...away, providerStatus: 502 } }),
+    buildSendRow(own, { ...end, attemptRecord: { ...away, providerStatus: 502, providerCode: 'busy' } }),
+  ]
+  await service.runtime.db.insert(sends).values(rows)
+  const list = { accountId: own.accountId, status: 'failed', providerCode: '502' }
+  const page = await getPage(`${admin.url}/sends?${new URLSearchParams(list)}`)
+  expect(page.text).toContain('1 send')
+  const done = await replays(formIn(await replays(formIn(page, 'Replay this list…')), 'Replay 1'))
+  expect(done.text).toContain('Queued again: 1 message')
+  expect(await statusesOf(rows.map(({ requestId }) => requestId))).toEqual(['queued', 'failed'])
+})
+
 test('the list of an account is replayed channel by channel, narrowed by code, flow and reference', async () => {
   const own = await buildAccount(service)
   const other = await buildChannel(service, own.accountId)

@@ -165,6 +165,11 @@ describe('today', () => {
     expect(text).toMatch(/of In need is held since .* the bill is not paid/)
     expect(text).toMatch(/The endpoint hooks\.example of In need is disabled since .* by an operator/)
     expect(text).toMatch(/The key omk_\S+… of In need expires at .* It was last used at/)
+    const own = (await page(`/?account=${accountId}`)).text
+    expect(own).toMatch(/of In need is held since .* the bill is not paid/)
+    expect(own).toContain('sandbox fails for 2 of 3 channels since')
+    expect(own).toMatch(/The endpoint hooks\.example of In need is disabled/)
+    expect((await page(`/?account=${other.accountId}`)).text).toContain('Nothing needs a hand')
   })
 })
 

@@ -30,7 +30,7 @@ test('pages read counters and what waits, however many sends have ended', async 
   const hours = [new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000)]
   const set = { of: 'channel', id: channelId } as const
   const read = await rowsRead(db, async () => {
-    await readAttention(db)
+    await readAttention(db, undefined)
     await busiestChannels(db, hours, { limit: 50, skip: 0 })
     await readChannels(db, [channelId])
     await countChannels(db, [channelId], hours)

@@ -1,5 +1,7 @@
 import type { RecordedChange } from '../../../db/audit/list.ts'
+import type { Count } from '../../../db/sends/list-count.ts'
 import { auditActions } from '../../core/accounts/audit.ts'
+import { totalOf } from '../numbers/spans.ts'
 import { Choice, TextField } from '../page/fields.tsx'
 import { FilterForm } from '../page/filter-form.tsx'
 import { Layout } from '../page/layout.tsx'
@@ -11,17 +13,21 @@ interface AuditPageProps {
   input: AuditInput
   issues?: string[]
   changes?: readonly RecordedChange[]
+  total?: Count
   names?: Names
   /** The place after which the next page begins. */
   next?: string | undefined
 }
 
 /** Who did what, when, from where, to what: the newest first. */
-export function AuditPage({ input, issues = [], changes, names, next }: AuditPageProps) {
+export function AuditPage({ input, issues = [], changes, total, names, next }: AuditPageProps) {
   const { after: _, ...filters } = input
   return (
     <Layout title="Audit" at="/audit">
-      <PageHead title="Audit" about="Who did what, when and from where; the newest first" />
+      <PageHead
+        title="Audit"
+        about={`${total ? totalOf(total, 'row') : 'Rows'} of who did what, when and from where; the newest first`}
+      />
       <FilterForm action="/audit" isOpen={Object.keys(filters).length > 0}>
         <TextField
           name="target"

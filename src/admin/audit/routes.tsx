@@ -1,4 +1,4 @@
-import { pageOfAudit } from '../../../db/audit/list.ts'
+import { countAudit, pageOfAudit } from '../../../db/audit/list.ts'
 import { targetNames } from '../../../db/audit/target-names.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { allow } from '../people/allow.ts'
@@ -14,12 +14,17 @@ export function audit({ db }: AdminRuntime): AdminApp {
     const input = auditInputIn(c.req.query())
     const read = readAuditForm(input)
     if ('issues' in read) return c.html(<AuditPage input={input} issues={read.issues} />, 400)
-    const { items, next } = await pageOfAudit(db, { ...read.form, limit: rowsOnPage })
+    const [{ items, next }, total] = await Promise.all([
+      pageOfAudit(db, { ...read.form, limit: rowsOnPage }),
+      countAudit(db, read.form),
+    ])
     const names = await targetNames(
       db,
       items.flatMap(({ target }) => target ?? []),
     )
-    return c.html(<AuditPage {...{ input, names }} changes={items} next={next && places.write(next)} />)
+    return c.html(
+      <AuditPage {...{ input, names, total }} changes={items} next={next && places.write(next)} />,
+    )
   })
   return app
 }

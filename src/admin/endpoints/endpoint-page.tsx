@@ -1,14 +1,15 @@
 import type { RecordedChange } from '../../../db/audit/list.ts'
 import type { findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import type { ResentCallbacks } from '../../../db/callbacks/resends.ts'
-import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
 import type { Role } from '../../core/accounts/person.ts'
 import { nothingThere, whatWasLeftOut } from '../../core/sends/left-out.ts'
 import { History } from '../audit/history.tsx'
+import { formatCount } from '../numbers/spans.ts'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { Fact } from '../support/send-details.tsx'
-import { CallbackTable, hostOf } from './callback-table.tsx'
+import { CallbackList, type CallbackListProps, callbacksLink } from './callback-list.tsx'
+import { hostOf } from './callback-table.tsx'
 import { SwitchForm } from './switch-form.tsx'
 
 type Endpoint = NonNullable<Awaited<ReturnType<typeof findEndpoint>>>
@@ -16,7 +17,7 @@ type Endpoint = NonNullable<Awaited<ReturnType<typeof findEndpoint>>>
 interface EndpointPageProps {
   endpoint: Endpoint
   accountName: string
-  callbacks: readonly ShownCallback[]
+  list: CallbackListProps
   /** The callbacks that were just made to wait again. */
   resent: ResentCallbacks | undefined
   role: Role
@@ -24,7 +25,7 @@ interface EndpointPageProps {
 }
 
 /** An endpoint: whether it answers, what waits for it, and its last answers. */
-export function EndpointPage({ endpoint, accountName, callbacks, resent, role, changes }: EndpointPageProps) {
+export function EndpointPage({ endpoint, accountName, list, resent, role, changes }: EndpointPageProps) {
   const { endpointId, disabledAt, failingSince } = endpoint
   return (
     <Layout title={`Endpoint ${hostOf(endpoint.url)}`} at="/endpoints">
@@ -58,14 +59,7 @@ export function EndpointPage({ endpoint, accountName, callbacks, resent, role, c
           <button type="submit">Send again</button>
         </form>
       </section>
-      <section aria-labelledby="callbacks">
-        <h2 id="callbacks">Callbacks about the newest sends</h2>
-        {callbacks.length === 0 ? (
-          <p class="empty">Nothing yet. A callback for each change of a send would be here.</p>
-        ) : (
-          <CallbackTable callbacks={callbacks} of="endpoint" />
-        )}
-      </section>
+      <CallbackList endpointId={endpointId} {...list} />
       <History target={endpointId} changes={changes} />
     </Layout>
   )
@@ -99,7 +93,9 @@ function Details({ endpoint, accountName }: Pick<EndpointPageProps, 'endpoint' |
         </Fact>
         <Fact name="Host">{hostOf(endpoint.url)}</Fact>
         <Fact name="Changes">{events?.join(', ') ?? 'all'}</Fact>
-        <Fact name="Waiting">{waiting}</Fact>
+        <Fact name="Waiting">
+          <a href={callbacksLink(endpointId, { state: 'waiting' })}>{formatCount(waiting)}</a>
+        </Fact>
         {rows.map(
           ([name, at]) =>
             at && (

@@ -8,6 +8,7 @@ import { FilterForm } from '../page/filter-form.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { PageHead } from '../page/page-head.tsx'
+import { callbacksLink } from './callback-list.tsx'
 import { hostOf } from './callback-table.tsx'
 
 export const endpointStates = ['disabled', 'failing', 'answering'] as const
@@ -85,7 +86,7 @@ function WaitingCallbacks({ endpointId, waiting, oldestDue }: ListedEndpoint) {
   if (waiting === 0) return <>0</>
   return (
     <>
-      <a href={`/endpoints/${endpointId}#callbacks`}>
+      <a href={callbacksLink(endpointId, { state: 'waiting' })}>
         {waiting > countedCallbacks ? `more than ${formatCount(countedCallbacks)}` : formatCount(waiting)}
       </a>
       <Overdue at={oldestDue} />

@@ -2,18 +2,21 @@ import { z } from 'zod'
 import { namesOf } from '../../../db/accounts/names.ts'
 import { pageOfAudit } from '../../../db/audit/list.ts'
 import { audited, auditedInPages, recordAudit } from '../../../db/audit/record.ts'
+import { countCallbacks } from '../../../db/callbacks/callback-pages.ts'
 import { disableEndpoint, enableEndpoint, findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import { type ResentCallbacks, resendCallbacks } from '../../../db/callbacks/resends.ts'
-import { findNewestCallbacks } from '../../../db/callbacks/shown-callbacks.ts'
+import { pageOfShownCallbacks } from '../../../db/callbacks/shown-callbacks.ts'
 import type { Transaction } from '../../../db/connection/client.ts'
 import {
   countListedEndpoints,
   type EndpointFilter,
   listAllEndpoints,
 } from '../../../db/overview/endpoints.ts'
+import { isWebhookId } from '../../core/accounts/account-lists.ts'
 import { endpointResent } from '../../core/accounts/audit-details.ts'
+import { callbackStates } from '../../core/callbacks/callback.ts'
 import { disabledByOperator } from '../../core/callbacks/endpoint-request.ts'
-import { placeIn } from '../../core/requests/list-place.ts'
+import { placeIn, placesOf } from '../../core/requests/list-place.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { changesShown } from '../audit/history.tsx'
 import { pageActor } from '../audit/page-actor.ts'
@@ -26,9 +29,9 @@ import { fieldsOf } from '../support/form-fields.ts'
 import { EndpointPage } from './endpoint-page.tsx'
 import { EndpointListPage, endpointStates } from './list-page.tsx'
 
-const shownCallbacks = 50
 const pageSize = 50
 
+const callbackPlaces = placesOf('callbacks', isWebhookId)
 const places = placeIn(z.object({ rank: z.int32(), endpointId: z.string().refine(canBeRecordId) }))
 
 /** The pages of endpoints (docs/reference/callbacks.md). Workers find within seconds what is to be sent again. */
@@ -53,15 +56,22 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
 
   app.get('/:endpointId', allow('support'), async (c) => {
     const endpoint = await find(db, c.req.param('endpointId'))
-    const callbacks = await findNewestCallbacks(db, [endpoint.endpointId, shownCallbacks])
-    const names = await namesOf(db, [endpoint.accountId])
-    const { items: changes } = await pageOfAudit(db, { target: endpoint.endpointId, limit: changesShown })
+    const { endpointId, accountId } = endpoint
+    const state = callbackStates.find((known) => known === c.req.query('state'))
+    const after = callbackPlaces.read(c.req.query('after') ?? '')
+    const [{ items, next }, total, names, { items: changes }] = await Promise.all([
+      pageOfShownCallbacks(db, endpointId, { state, after, limit: pageSize }),
+      countCallbacks(db, endpointId, state),
+      namesOf(db, [accountId]),
+      pageOfAudit(db, { target: endpointId, limit: changesShown }),
+    ])
+    const list = { callbacks: items, total, state, next: next && callbackPlaces.write(next) }
     return c.html(
       <EndpointPage
         endpoint={endpoint}
-        accountName={names.get(endpoint.accountId) ?? ''}
+        accountName={names.get(accountId) ?? ''}
         role={c.get('person').role}
-        callbacks={callbacks}
+        list={list}
         resent={resentIn(c.req.query())}
         changes={changes}
       />,

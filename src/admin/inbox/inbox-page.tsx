@@ -1,6 +1,8 @@
+import type { Count } from '../../../db/sends/list-count.ts'
 import type { ReceivedMessage } from '../../../db/sends/sandbox-messages.ts'
 import { foldContactValue } from '../../core/contacts/contact.ts'
 import type { KeptMessage } from '../../core/messages/kept-message.ts'
+import { totalOf } from '../numbers/spans.ts'
 import { eachShown } from '../page/each-shown.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
@@ -18,18 +20,19 @@ export type ShownMessage = Omit<ReceivedMessage, 'mediaHead' | 'message'> & {
 
 interface InboxPageProps {
   messages: ShownMessage[]
+  total: Count
   contacts: Contacts
   isFirst: boolean
   olderThan: string | undefined
 }
 
 /** The messages that the sandbox received, shown like a chat: consecutive messages to one contact form a group. */
-export function InboxPage({ messages, contacts, isFirst, olderThan }: InboxPageProps) {
+export function InboxPage({ messages, total, contacts, isFirst, olderThan }: InboxPageProps) {
   return (
     <Layout title="Inbox" at="/inbox">
       <PageHead
         title="Inbox"
-        about="What the sandbox received, the newest first. Channels of the provider sandbox deliver to nobody: their messages are shown here."
+        about={`${totalOf(total, 'message')} that the sandbox received, the newest first. Channels of the provider sandbox deliver to nobody: their messages are shown here.`}
       />
       {messages.length === 0 && (
         <p class="card empty">

@@ -1,4 +1,5 @@
 import {
+  countSandboxMessages,
   findSandboxMessage,
   listSandboxMessages,
   type ReceivedMessage,
@@ -20,11 +21,14 @@ export function inbox(runtime: AdminRuntime): AdminApp {
   app.get('/', allow('support'), async (c) => {
     const query = c.req.query('before') ?? ''
     const before = canBeRecordId(query) ? query : undefined
-    const received = await listSandboxMessages(runtime.db, { before, limit: pageSize + 1 })
+    const [received, total] = await Promise.all([
+      listSandboxMessages(runtime.db, { before, limit: pageSize + 1 }),
+      countSandboxMessages(runtime.db),
+    ])
     const messages = await Promise.all(received.slice(0, pageSize).map(withShownType))
     const olderThan = received.length > pageSize ? messages.at(-1)?.id : undefined
     const contacts = contactsSeen(c, runtime.settings)
-    return c.html(<InboxPage {...{ messages, contacts, olderThan }} isFirst={before === undefined} />)
+    return c.html(<InboxPage {...{ messages, total, contacts, olderThan }} isFirst={before === undefined} />)
   })
   app.get('/:id/html', allow('support'), async (c) => {
     const id = c.req.param('id')

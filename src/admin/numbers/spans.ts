@@ -1,5 +1,5 @@
 import type { Counts } from '../../../db/counters/read.ts'
-import { mostCounted } from '../../../db/sends/list-count.ts'
+import { type Count, mostCounted } from '../../../db/sends/list-count.ts'
 import { hourMs } from '../../core/durations.ts'
 
 /** The times that pages count over: so many whole hours, and the present one. */
@@ -91,7 +91,7 @@ export const figureNames = Object.keys(figureWords) as Figure[]
 export const formatCount = (count: number): string => count.toLocaleString('en-US')
 
 /** The length of a list, in words, such as `3 channels`; `More than …` beyond what is counted. */
-export function totalOf({ count, isMore }: { count: number; isMore: boolean }, what: string): string {
+export function totalOf({ count, isMore }: Count, what: string, several = `${what}s`): string {
   const words = isMore ? (count >= mostCounted ? 'More than ' : 'At least ') : ''
-  return `${words}${formatCount(isMore ? Math.min(count, mostCounted) : count)} ${what}${count === 1 ? '' : 's'}`
+  return `${words}${formatCount(isMore ? Math.min(count, mostCounted) : count)} ${count === 1 ? what : several}`
 }

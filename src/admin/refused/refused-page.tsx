@@ -1,4 +1,6 @@
 import type { RefusedOfKey } from '../../../db/audit/refused.ts'
+import type { Count } from '../../../db/sends/list-count.ts'
+import { totalOf } from '../numbers/spans.ts'
 import { DataTable } from '../page/data-table.tsx'
 import { Choice } from '../page/fields.tsx'
 import { FilterForm } from '../page/filter-form.tsx'
@@ -26,17 +28,18 @@ interface RefusedPageProps {
   input: RefusedInput
   issue?: string
   requests?: readonly RefusedOfKey[]
+  total?: Count
   /** The request after which the next page begins. */
   next?: string | undefined
 }
 
 /** The requests that were answered 4xx in the last day, with a known key: the newest first. */
-export function RefusedPage({ input, issue, requests, next }: RefusedPageProps) {
+export function RefusedPage({ input, issue, requests, total, next }: RefusedPageProps) {
   return (
     <Layout title="Refused" at="/refused">
       <PageHead
         title="Refused"
-        about="Requests that the API answered 4xx in the last 24 hours: the last 1,000 of each account. Of what was sent, only the names of the fields are kept."
+        about={`${total ? totalOf(total, 'request') : 'Requests'} that the API answered 4xx in the last 24 hours: the last 1,000 of each account. Of what was sent, only the names of the fields are kept.`}
       />
       <FilterForm action="/refused" isOpen={Boolean(input.status)}>
         <Choice name="status" label="Answer" value={input.status} options={statuses} />

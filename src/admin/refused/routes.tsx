@@ -1,4 +1,4 @@
-import { pageOfRefused } from '../../../db/audit/refused.ts'
+import { countRefused, pageOfRefused } from '../../../db/audit/refused.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { allow } from '../people/allow.ts'
@@ -20,8 +20,11 @@ export function refused({ db }: AdminRuntime): AdminApp {
       return c.html(<RefusedPage input={input} issue="This page no longer exists. Start again." />, 400)
     const accountIds = account && [account.accountId]
     const filters = { accountIds, status: status ? Number(status) : undefined, before: before || undefined }
-    const { items, next } = await pageOfRefused(db, filters, rowsOnPage)
-    return c.html(<RefusedPage input={input} requests={items} next={next} />)
+    const [{ items, next }, total] = await Promise.all([
+      pageOfRefused(db, filters, rowsOnPage),
+      countRefused(db, filters),
+    ])
+    return c.html(<RefusedPage {...{ input, total, next }} requests={items} />)
   })
   return app
 }

@@ -37,6 +37,7 @@ export function SendPage(props: SendPageProps) {
   const { timeline, explanation, channel, refreshSeconds } = props
   const { requestId, status } = timeline
   const canBeReplayed = mayBeReplayed(timeline) && channel.deletedAt === null
+  const isReplayAdvised = explanation.advice?.command?.startsWith('replay ') ?? false
   return (
     <Layout title={`${status} ${requestId}`} at="/sends" refreshSeconds={refreshSeconds}>
       <SendTabs requestId={requestId} at="timeline" />
@@ -53,7 +54,7 @@ export function SendPage(props: SendPageProps) {
           requestId={requestId}
           refreshSeconds={refreshSeconds}
         />
-        <Actions requestId={requestId} status={status} canBeReplayed={canBeReplayed} />
+        <Actions requestId={requestId} status={status} {...{ canBeReplayed, isReplayAdvised }} />
       </section>
       <section aria-labelledby="customer">
         <h2 id="customer">For the customer</h2>
@@ -78,15 +79,20 @@ export function SendPage(props: SendPageProps) {
 
 interface ActionsProps extends Pick<Timeline, 'requestId' | 'status'> {
   canBeReplayed: boolean
+  /** Otherwise the provider would refuse it again, or nobody knows. */
+  isReplayAdvised: boolean
 }
 
 /** What can be done with a send in its state. */
-function Actions({ requestId, status, canBeReplayed }: ActionsProps) {
+function Actions({ requestId, status, canBeReplayed, isReplayAdvised }: ActionsProps) {
   const link = `/support/${requestId}`
   return (
     <p class="row">
       {canBeReplayed && (
-        <a class={status === 'uncertain' ? 'button' : 'button main'} href={`${link}/replay`}>
+        <a
+          class={isReplayAdvised && status !== 'uncertain' ? 'button main' : 'button'}
+          href={`${link}/replay`}
+        >
           Replay…
         </a>
       )}

@@ -3,7 +3,7 @@ import { accountChannels, namesOf, withIdOrName } from '../../../db/accounts/nam
 import { audited } from '../../../db/audit/record.ts'
 import { allSuppressions, type Suppression } from '../../../db/suppression/entries.ts'
 import { importSuppressions, tryImport } from '../../../db/suppression/import.ts'
-import { shownSuppressions } from '../../../db/suppression/shown-entries.ts'
+import { countSuppressions, shownSuppressions } from '../../../db/suppression/shown-entries.ts'
 import { isStorable } from '../../core/requests/characters.ts'
 import { csvRecord } from '../../core/requests/csv.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
@@ -27,8 +27,8 @@ const importedAtOnce = 5000
 /** The suppression lists (docs/how-to/suppress-contacts.md#on-the-console). */
 export function suppressions(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
-  const { list, csv, upload } = handlers(runtime)
-  app.get('/suppressions', allow('support'), list)
+  const { csv, upload } = handlers(runtime)
+  app.get('/suppressions', allow('support'), (c) => list(runtime, c))
   app.get('/suppressions.csv', allow('support'), csv)
   app.post('/suppressions/import', allow('support'), importLimit, upload)
   app.get('/suppressions/*', allow('support'), (c) => c.redirect('/suppressions'))
@@ -49,21 +49,6 @@ function handlers({ db, settings, log }: AdminRuntime) {
     const { id } = found
     const [names, channels] = await Promise.all([namesOf(db, [id]), accountChannels(db, id)])
     return { id, name: names.get(id) ?? id, channels }
-  }
-
-  async function list(c: Context<AdminEnv>) {
-    const { cause = '', channelId = '', before = '' } = c.req.query()
-    const chosen = c.get('account')
-    if (!chosen) return c.html(<AskPage />)
-    const { accountId, name } = chosen
-    const account = { id: accountId, name, channels: await accountChannels(db, accountId) }
-    const isOfNone = channelId !== '' && !account.channels.some(({ id }) => id === channelId)
-    if (isOfNone) throw new PageError(404, 'Channel: the account has no such channel.')
-    if (before !== '' && !canBeRecordId(before)) throw new PageError(400, 'This page no longer exists.')
-    const asked = { cause: causeOf(cause), channelId: channelId || undefined, before: before || undefined }
-    const page = await shownSuppressions(db, account.id, { ...asked, limit: pageSize })
-    const contacts = contactsSeen(c, settings, { accountId: account.id })
-    return c.html(<SuppressionsPage {...{ account, asked, page, contacts }} />)
   }
 
   async function csv(c: Context<AdminEnv>) {
@@ -113,7 +98,25 @@ function handlers({ db, settings, log }: AdminRuntime) {
     return c.html(<ImportedPage {...{ account, entries, added }} />)
   }
 
-  return { list, csv, upload }
+  return { csv, upload }
+}
+
+async function list({ db, settings }: AdminRuntime, c: Context<AdminEnv>) {
+  const { cause = '', channelId = '', before = '' } = c.req.query()
+  const chosen = c.get('account')
+  if (!chosen) return c.html(<AskPage />)
+  const { accountId, name } = chosen
+  const account = { id: accountId, name, channels: await accountChannels(db, accountId) }
+  const isOfNone = channelId !== '' && !account.channels.some(({ id }) => id === channelId)
+  if (isOfNone) throw new PageError(404, 'Channel: the account has no such channel.')
+  if (before !== '' && !canBeRecordId(before)) throw new PageError(400, 'This page no longer exists.')
+  const asked = { cause: causeOf(cause), channelId: channelId || undefined, before: before || undefined }
+  const [page, total] = await Promise.all([
+    shownSuppressions(db, account.id, { ...asked, limit: pageSize }),
+    countSuppressions(db, account.id, asked),
+  ])
+  const contacts = contactsSeen(c, settings, { accountId: account.id })
+  return c.html(<SuppressionsPage {...{ account, asked, page, total, contacts }} />)
 }
 
 function causeOf(cause: string) {

@@ -1,8 +1,10 @@
+import type { Count } from '../../../db/sends/list-count.ts'
 import type { Suppression } from '../../../db/suppression/entries.ts'
 import type { EntriesAsked } from '../../../db/suppression/shown-entries.ts'
 import { wholeContact } from '../../core/contacts/contact.ts'
 import { suppressionCauses } from '../../core/suppression/suppression.ts'
 import { csvHeader } from '../../core/suppression/suppression-csv.ts'
+import { totalOf } from '../numbers/spans.ts'
 import { Choice, TextField } from '../page/fields.tsx'
 import { Layout } from '../page/layout.tsx'
 import type { Contacts } from '../page/masking.ts'
@@ -13,11 +15,12 @@ interface SuppressionsPageProps {
   account: { id: string; name: string; channels: readonly { id: string; name: string }[] }
   asked: Omit<EntriesAsked, 'limit'>
   page: { entries: readonly Suppression[]; next: string | undefined }
+  total: Count
   contacts: Contacts
 }
 
 /** The suppressed contacts of an account. */
-export function SuppressionsPage({ account, asked, page, contacts }: SuppressionsPageProps) {
+export function SuppressionsPage({ account, asked, page, total, contacts }: SuppressionsPageProps) {
   const { entries, next } = page
   const link = new URLSearchParams({ accountId: account.id })
   for (const [name, value] of Object.entries({ ...asked, before: next })) if (value) link.set(name, value)
@@ -25,7 +28,7 @@ export function SuppressionsPage({ account, asked, page, contacts }: Suppression
     <Layout title="Suppressions" at="/suppressions">
       <PageHead
         title="Suppressions"
-        about={`Contacts of ${account.name} that get no messages; the newest first`}
+        about={`${totalOf(total, 'entry', 'entries')} of contacts of ${account.name} that get no messages; the newest first`}
       />
       <Filters account={account} asked={asked} />
       <section aria-label="Entries">

@@ -9,8 +9,15 @@ import { listLink, toMinute } from '../sends/list-form.ts'
 /** A send that has been due for longer needs a hand, or more workers. */
 const longWaitMs = 60_000
 
-/** The things that need a hand, the most urgent first. @param uncertain sends of the last 7 days that somebody has to look up. */
-export function AttentionList({ attention, uncertain }: { attention: Attention; uncertain: number }) {
+interface AttentionProps {
+  attention: Attention
+  /** Sends of the last 7 days that somebody has to look up. */
+  uncertain: number
+  of: { accountId: string | undefined }
+}
+
+/** The things that need a hand, the most urgent first. */
+export function AttentionList({ attention, uncertain, of }: AttentionProps) {
   const { stopped, providers, endpoints, keys, oldest } = attention
   const waiting = oldest.filter(({ dueSince }) => Date.now() - dueSince.getTime() > longWaitMs)
   const lines = [
@@ -44,7 +51,7 @@ export function AttentionList({ attention, uncertain }: { attention: Attention; 
     more(endpoints, 'endpoints', '/endpoints'),
     uncertain > 0 && (
       <>
-        <a href={uncertainLink()}>{formatCount(uncertain)} uncertain</a>: the providers may or may not have
+        <a href={uncertainLink(of)}>{formatCount(uncertain)} uncertain</a>: the providers may or may not have
         these sends of the last 7 days. Look each up, then replay it or leave it
       </>
     ),
@@ -87,5 +94,9 @@ function more(all: readonly { total: number }[], what: string, href?: string) {
 }
 
 /** The sends of the 7 days that are counted: their first hour is whole. */
-const uncertainLink = () =>
-  listLink({ status: 'uncertain', acceptedFrom: toMinute(Date.now() - 7 * 86_400_000 - 3_600_000) })
+const uncertainLink = ({ accountId }: AttentionProps['of']) =>
+  listLink({
+    ...(accountId !== undefined && { accountId }),
+    status: 'uncertain',
+    acceptedFrom: toMinute(Date.now() - 7 * 86_400_000 - 3_600_000),
+  })

@@ -22,7 +22,7 @@ export function today({ db }: AdminRuntime): AdminApp {
     const set = account ? ({ of: 'account', id: account.accountId } as const) : ({ of: 'all' } as const)
     const hours = hoursOf(query.span, now)
     const [attention, since, byHour, failures, listed, changes] = await Promise.all([
-      readAttention(db),
+      readAttention(db, account?.accountId),
       countedSince(db),
       countByHour(db, set, hoursCharted(now)),
       countFailures(db, set, hours, reasonsShown),

@@ -34,7 +34,7 @@ export function TodayPage({ query, account, now, countedSince, ...shown }: Today
   return (
     <Layout title="Today" at="/">
       <PageHead title="Today" />
-      {!account && <AttentionList attention={attention} uncertain={week.uncertain} />}
+      <AttentionList attention={attention} uncertain={week.uncertain} of={of} />
       <section aria-labelledby="sums">
         <h2 id="sums">{account ? `Account ${account.name}` : 'All accounts'}</h2>
         <div class="beside">

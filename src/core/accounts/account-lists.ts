@@ -27,7 +27,8 @@ function list<Filters extends Record<string, QueryParameter> = Record<never, nev
 }
 
 /** A `webhookIdOf`. */
-const isWebhookId = (key: string) => canBeRecordId(key.slice(0, 36)) && /^-\d{1,9}$/.test(key.slice(36))
+export const isWebhookId = (key: string) =>
+  canBeRecordId(key.slice(0, 36)) && /^-\d{1,9}$/.test(key.slice(36))
 
 const stateParameter = {
   state: { schema: oneOf(callbackStates), what: 'Only callbacks in this state.' },
