@@ -764,6 +764,12 @@ from scheduled_sends where request_id = $1 and true;
 select account_id as "accountId", contact_type as type, contact_value as value
 from suppressions where id = $1 and erased_at is null;
 
+-- content_of_scheduled: Reads channel and message of a scheduled send.
+-- $1: the send; $2: its account, null for any.
+select s.channel_id as "channelId", c.provider, s.message
+from scheduled_sends s join channels c on c.id = s.channel_id
+where s.request_id = $1 and ($2::uuid is null or s.account_id = $2);
+
 -- count_audit: Counts all changes.
 -- $1: the target, null for all; $2: the person; $3: the action; $4: since when; $5: before this time.
 select count(*) filter (where coalesce(l.target = $1::text, $1 is null) and coalesce(l.by = $2::text, true)
@@ -2933,9 +2939,9 @@ order by request_id
 for no key update;
 
 -- lock_to_reschedule: Locks a scheduled send that is not yet due.
--- $1: the send; $2: its account.
+-- $1: the send; $2: its account, null for any.
 select true as "isFound" from scheduled_sends
-where request_id = $1 and account_id = $2 and send_at > clock_timestamp()
+where request_id = $1 and ($2::uuid is null or account_id = $2) and send_at > clock_timestamp()
 for update;
 
 -- look_up_contacts: Finds the accounts that know a contact, by its sends and suppressions, for the box of the support page.
@@ -5003,14 +5009,21 @@ from (select page.*,
                or (select count(*) from written) < $18 as is_passed
       from page) page;
 
--- reschedule_send: Gives a scheduled send another time, after lock_to_reschedule.
+-- reschedule_send: Gives a scheduled send another time or contact, after lock_to_reschedule.
+-- $1: the send; $2: its time, null for the same; $3: the type of its contact, null for the same one; $4: its value;
+-- $5: its name.
 with
 -- As it was.
 former as materialized (
   select * from scheduled_sends where request_id = $1),
 -- As it is now.
 s as (
-  update scheduled_sends set send_at = $2 where request_id = $1
+  update scheduled_sends set
+    send_at = coalesce($2, send_at),
+    contact_type = coalesce($3, contact_type),
+    contact_value = coalesce($4, contact_value),
+    contact_name = case when $3::text is null then contact_name else $5 end
+  where request_id = $1
   returning *),
 -- The event of its accept, unless it was moved before, and that of now.
 events as (

@@ -1,32 +1,45 @@
+import type { Contact } from '../../src/core/contacts/contact.ts'
+import type { Message } from '../../src/core/messages/message.ts'
 import type { SendRecord } from '../../src/core/sends/timeline.ts'
-import { type Database, inTransaction } from '../connection/client.ts'
+import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 import { recordOfScheduled } from './both-tables.ts'
 import { eventOf } from './event-sql.ts'
+
+const isOwn = '($2::uuid is null or account_id = $2)'
 
 /** A send that is being moved to the others is gone when its lock is free. */
 const lockStatement = prepared<{ isFound: true }>(
   'lock_to_reschedule',
   'Locks a scheduled send that is not yet due.',
   sqlText`
-    -- $1: the send; $2: its account.
+    -- $1: the send; $2: its account, null for any.
     select true as "isFound" from scheduled_sends
-    where request_id = $1 and account_id = $2 and send_at > clock_timestamp()
+    where request_id = $1 and ${isOwn} and send_at > clock_timestamp()
     for update`,
 )
 
+export type Scheduled = SendRecord & { sendAt: Date }
+
 /** The event of its accept is derived from its row as long as no other is stored (`accept` in src/core/sends/timeline.ts). */
-const rescheduleStatement = prepared<SendRecord>(
+const rescheduleStatement = prepared<Scheduled>(
   'reschedule_send',
-  'Gives a scheduled send another time, after lock_to_reschedule.',
+  'Gives a scheduled send another time or contact, after lock_to_reschedule.',
   sqlText`
+    -- $1: the send; $2: its time, null for the same; $3: the type of its contact, null for the same one; $4: its value;
+    -- $5: its name.
     with
     -- As it was.
     former as materialized (
       select * from scheduled_sends where request_id = $1),
     -- As it is now.
     s as (
-      update scheduled_sends set send_at = $2 where request_id = $1
+      update scheduled_sends set
+        send_at = coalesce($2, send_at),
+        contact_type = coalesce($3, contact_type),
+        contact_value = coalesce($4, contact_value),
+        contact_name = case when $3::text is null then contact_name else $5 end
+      where request_id = $1
       returning *),
     -- The event of its accept, unless it was moved before, and that of now.
     events as (
@@ -40,18 +53,55 @@ const rescheduleStatement = prepared<SendRecord>(
     select ${recordOfScheduled} from s`,
 )
 
+/** What a move changes. */
+export interface Move {
+  requestId: string
+  /** The account whose send it has to be; any, if it is an operator's or support's move. */
+  accountId?: string | undefined
+  sendAt?: Date | undefined
+  contact?: Contact | undefined
+}
+
 /**
- * Moves a scheduled send to another time. The lock of its row decides between this, a cancel and the worker that finds it due: the
+ * Moves a scheduled send to another time, or to another contact. The lock of its row decides between this, a cancel and the worker that finds it due: the
  * second statement sees what the others wrote for which the first one waited.
  *
  * @returns undefined if the account has no such send, or it is due.
  */
 export async function rescheduleSend(
-  db: Database,
-  { requestId, accountId, sendAt }: { requestId: string; accountId: string; sendAt: Date },
-): Promise<SendRecord | undefined> {
+  db: Database | Transaction,
+  { requestId, accountId, sendAt, contact }: Move,
+): Promise<Scheduled | undefined> {
   return await inTransaction(db, async (transaction) => {
-    const [locked] = await lockStatement(transaction, [requestId, accountId])
-    return locked && (await rescheduleStatement(transaction, [requestId, sendAt]))[0]
+    const [locked] = await lockStatement(transaction, [requestId, accountId ?? null])
+    if (!locked) return undefined
+    const { type = null, value = null, name = null } = contact ?? {}
+    return (await rescheduleStatement(transaction, [requestId, sendAt ?? null, type, value, name]))[0]
   })
+}
+
+/** What a scheduled send has that a new contact has to suit. */
+export interface ScheduledContent {
+  channelId: string
+  provider: string
+  message: Message
+}
+
+const contentStatement = prepared<ScheduledContent>(
+  'content_of_scheduled',
+  'Reads channel and message of a scheduled send.',
+  sqlText`
+    -- $1: the send; $2: its account, null for any.
+    select s.channel_id as "channelId", c.provider, s.message
+    from scheduled_sends s join channels c on c.id = s.channel_id
+    where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)`,
+)
+
+/** @returns undefined if the account has no such send, or it is no longer scheduled. */
+export async function findScheduledContent(
+  db: Database,
+  requestId: string,
+  accountId?: string,
+): Promise<ScheduledContent | undefined> {
+  return (await contentStatement(db, [requestId, accountId ?? null]))[0]
 }

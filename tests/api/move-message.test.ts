@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { channels } from '../../db/schema.ts'
+import { addSuppression } from '../../db/suppression/entries.ts'
 import { attemptedSend, beginAttempt, rowOf, timelineOf } from '../support/attempts.ts'
-import { accept, buildAccount, buildKey, newContact, textBody } from '../support/builders.ts'
+import { accept, buildAccount, buildChannel, buildKey, newContact, textBody } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { expectError } from '../support/expect-error.ts'
 import {
@@ -17,7 +19,7 @@ import {
   taken,
 } from '../support/later.ts'
 import { wakeUpOf } from '../support/queue.ts'
-import { serviceOfFile } from '../support/service.ts'
+import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
 const service = await serviceOfFile()
@@ -78,8 +80,12 @@ test.each<[unknown, string | RegExp]>([
   ['', /^body: is empty/],
   ['x', 'body: not valid JSON'],
   [[], /^body: /],
-  [{}, 'sendAt: required'],
-  [{ sendAt: null }, /^sendAt: has to be a string, not null/],
+  [{}, 'body: give sendAt or contact, or both'],
+  [{ sendAt: null }, 'body: give sendAt or contact, or both'],
+  [{ contact: { value: '12' } }, /^contact\.value: /],
+  [{ contact: { value: 'ann@example.com' } }, /^contact\.value: .*set contact\.type/],
+  [{ contact: { value: newContact(), type: 'fax' } }, /^contact\.type: /],
+  [{ contact: { value: newContact(), names: 'Ann' } }, 'contact.names: unknown field'],
   [{ sendAt: 1_795_446_371 }, /^sendAt: has to be a string/],
   [{ sendAt: 'soon' }, /^sendAt: has to be a time with its offset/],
   [{ sendAt: inSeconds(60).replace('Z', '') }, /^sendAt: has to be a time with its offset/],
@@ -91,6 +97,63 @@ test.each<[unknown, string | RegExp]>([
   const before = await timelineOf(service, requestId)
   expectError(await move(service, account, requestId, body), 400, message)
   expect(await timelineOf(service, requestId)).toEqual(before)
+})
+
+test('a scheduled send is given to another contact, alone and with another time, and goes to this one', async () => {
+  const [first, second, third] = [newContact(), newContact(), newContact()]
+  const sendAt = inSeconds(3600)
+  const requestId = await scheduled({ sendAt, contact: { value: first, name: 'Ann' } })
+  const contactOf = (body: { contact: object }) => body.contact
+  const alone = await move(service, account, requestId, { contact: { value: second } })
+  expect([alone.status, contactOf(alone.body)]).toEqual([200, { type: 'phone', value: second }])
+  expect(alone.body).toMatchObject({ sendAt, status: 'queued' })
+  const later = inSeconds(7200)
+  const both = await move(service, account, requestId, {
+    sendAt: later,
+    contact: { value: third, name: 'Ben' },
+  })
+  expect([both.status, contactOf(both.body)]).toEqual([200, { type: 'phone', value: third, name: 'Ben' }])
+  const { events } = await timelineOf(service, requestId)
+  expect(events.map(({ event }) => event)).toEqual(['accepted', 'scheduled', 'scheduled', 'scheduled'])
+  const listed = async (contact: string) => (await list(service, account, { contact })).body.messages.length
+  expect(await Promise.all([first, second, third].map(listed))).toEqual([0, 0, 1])
+  await makeDue(service, requestId)
+  await moveDue(service)
+  expect(await rowOf(service, requestId)).toMatchObject({ contactValue: third, contactName: 'Ben' })
+})
+
+test('a new contact that its channel does not reach, or that its mail can not go to, is a 400, and nothing changes', async () => {
+  const channelId = await buildChannel(service, account.accountId)
+  await service.runtime.db.update(channels).set({ provider: 'twilio' }).where(eq(channels.id, channelId))
+  const bySms = await accept(service, { ...account, channelId }, { ...textBody(), sendAt: inSeconds(3600) })
+  const mail = await scheduled({
+    contact: { value: 'ann@example.com', type: 'email' },
+    email: { subject: 'Hello' },
+  })
+  for (const [id, contact, message] of [
+    [bySms, { value: 'ann@example.com', type: 'email' }, /^contact\.type: this channel reaches phone/],
+    [mail, { value: newContact() }, 'email: only to a contact of the type email'],
+  ] as const) {
+    const before = await timelineOf(service, id)
+    expectError(await move(service, account, id, { contact, sendAt: inSeconds(60) }), 400, message)
+    expect(await timelineOf(service, id)).toEqual(before)
+  }
+})
+
+test('a send that is given to a suppressed contact fails when it is due', async () => {
+  const value = newContact()
+  const requestId = await scheduled()
+  await addSuppression(
+    service.runtime.db,
+    { accountId: account.accountId, contact: { type: 'phone', value }, channelId: null },
+    null,
+    testSuppressionKey,
+  )
+  expect((await move(service, account, requestId, { contact: { value } })).status).toBe(200)
+  await makeDue(service, requestId)
+  const worker = await service.startWorker('of the suppressed')
+  await eventually('it fails', async () => (await timelineOf(service, requestId)).status === 'failed')
+  await worker.stop()
 })
 
 test('once it is due, canceled or has ended, it is a 409, and stays as it is', async () => {

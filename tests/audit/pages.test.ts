@@ -172,6 +172,12 @@ const forms: Record<
     const fields = { as: 'sent', reason: 'seen in their log' }
     return { path: `/support/${row.requestId}/settle`, fields, target: row.requestId, action: 'send.settle' }
   },
+  'POST /support/:requestId/move': async () => {
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+    const target = await accept(service, account, { ...textBody(), sendAt })
+    const fields = { contact: newContact() }
+    return { path: `/support/${target}/move`, fields, target, action: 'send.move' }
+  },
   'POST /support/:requestId/cancel': async () => {
     const sendAt = new Date(Date.now() + 3_600_000).toISOString()
     const target = await accept(service, account, { ...textBody(), sendAt })

@@ -19,6 +19,7 @@ import { callbacksOfSend } from './callbacks-page.tsx'
 import { cancel } from './cancel.tsx'
 import { fieldsOf } from './form-fields.ts'
 import { formerSearch } from './former-search.ts'
+import { move } from './move.tsx'
 import { replay } from './replay.tsx'
 import { SendPage } from './send-page.tsx'
 import { settle } from './settle.tsx'
@@ -57,6 +58,7 @@ export function support(runtime: AdminRuntime): AdminApp {
   })
   app.route('/:requestId/replay', replay(runtime))
   app.route('/:requestId/cancel', cancel(runtime))
+  app.route('/:requestId/move', move(runtime))
   app.route('/:requestId/settle', settle(runtime))
   app.route('/:requestId/callbacks', callbacksOfSend(runtime))
   return app
@@ -78,11 +80,22 @@ export function support(runtime: AdminRuntime): AdminApp {
     const refresh = explanation.tone === 'waiting' && updates ? refreshSeconds : undefined
     const suppressed = await suppressedSend(runtime, found, context.accountId)
     const { items: changes } = await pageOfAudit(db, { target: found.send.requestId, limit: changesShown })
-    const { channel, channels } = found.facts
+    const { channel, channels, isScheduled } = found.facts
     const showsContent = settings.SUPPORT_SHOW_CONTENT
     return c.html(
       <SendPage
-        {...{ timeline, explanation, channel, channels, context, showsContent, same, changes, suppressed }}
+        {...{
+          timeline,
+          explanation,
+          channel,
+          channels,
+          context,
+          showsContent,
+          same,
+          changes,
+          suppressed,
+          isScheduled,
+        }}
         refreshSeconds={refresh}
       />,
     )

@@ -28,13 +28,15 @@ interface SendPageProps {
   showsContent: boolean
   same: SameContent
   suppressed: SuppressedSend
+  /** Whether it waits for its time. */
+  isScheduled: boolean
   changes: readonly RecordedChange[]
   refreshSeconds: number | undefined
 }
 
 /** A send's page: its explanation, timeline and details. */
 export function SendPage(props: SendPageProps) {
-  const { timeline, explanation, channel, refreshSeconds } = props
+  const { timeline, explanation, channel, isScheduled, refreshSeconds } = props
   const { requestId, status } = timeline
   const canBeReplayed = mayBeReplayed(timeline) && channel.deletedAt === null
   const isReplayAdvised = explanation.advice?.command?.startsWith('replay ') ?? false
@@ -54,7 +56,7 @@ export function SendPage(props: SendPageProps) {
           requestId={requestId}
           refreshSeconds={refreshSeconds}
         />
-        <Actions requestId={requestId} status={status} {...{ canBeReplayed, isReplayAdvised }} />
+        <Actions requestId={requestId} status={status} {...{ canBeReplayed, isReplayAdvised, isScheduled }} />
       </section>
       <section aria-labelledby="customer">
         <h2 id="customer">For the customer</h2>
@@ -81,10 +83,12 @@ interface ActionsProps extends Pick<Timeline, 'requestId' | 'status'> {
   canBeReplayed: boolean
   /** Otherwise the provider would refuse it again, or nobody knows. */
   isReplayAdvised: boolean
+  /** Whether it waits for its time. */
+  isScheduled: boolean
 }
 
 /** What can be done with a send in its state. */
-function Actions({ requestId, status, canBeReplayed, isReplayAdvised }: ActionsProps) {
+function Actions({ requestId, status, canBeReplayed, isReplayAdvised, isScheduled }: ActionsProps) {
   const link = `/support/${requestId}`
   return (
     <p class="row">
@@ -99,6 +103,11 @@ function Actions({ requestId, status, canBeReplayed, isReplayAdvised }: ActionsP
       {status === 'uncertain' && (
         <a class="button main" href={`${link}/settle`}>
           Settle…
+        </a>
+      )}
+      {isScheduled && (
+        <a class="button" href={`${link}/move`}>
+          Another contact…
         </a>
       )}
       {status === 'queued' && (

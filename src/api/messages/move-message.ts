@@ -1,16 +1,19 @@
-import { rescheduleSend } from '../../../db/sends/reschedule.ts'
+import { findScheduledContent, rescheduleSend } from '../../../db/sends/reschedule.ts'
 import { findSend } from '../../../db/sends/sends.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
+import { contactIssue } from '../../core/sends/send-issue.ts'
 import { summaryOf } from '../../core/sends/timeline.ts'
 import { logEvent } from '../../platform/log/logger.ts'
+import { providerOf } from '../../providers/known.ts'
 import type { Needs } from '../../runtime.ts'
 import type { AccountSteps } from '../account/steps.ts'
 import { ApiError } from '../errors.ts'
 import { messageNotFound, notMovable } from '../routes/messages.ts'
 import { routes } from '../routes.ts'
+import { atOnce } from '../send/check-send-at.ts'
 import type { SendSteps } from '../send/steps.ts'
 
-/** Moves a scheduled send to another time, before its time has come (docs/reference/api.md#move). */
+/** Moves a scheduled send to another time, or to another contact, before its time has come (docs/reference/api.md#move). */
 export function moveMessage(
   { db, log }: Needs<'db' | 'log'>,
   { serve }: AccountSteps,
@@ -19,17 +22,22 @@ export function moveMessage(
   return serve(routes.moveMessage, async (c, { body }) => {
     const { caller, deadline } = c.var
     const { accountId } = caller
-    const { sendAt } = body
-    const { issue } = await checkSendAt({ deadline }, sendAt)
+    const { sendAt, contact } = body
+    const { issue } = sendAt ? await checkSendAt({ deadline }, sendAt) : atOnce
     if (issue) throw new ApiError('invalid_body', issue)
     const requestId = c.req.param('requestId') ?? ''
     if (!canBeRecordId(requestId)) throw messageNotFound()
-    const moved = await deadline.spend(rescheduleSend(db, { requestId, accountId, sendAt }))
+    if (contact) {
+      const content = await deadline.spend(findScheduledContent(db, requestId, accountId))
+      const issue = content && contactIssue(providerOf(content.provider), contact, content.message)
+      if (issue) throw new ApiError('unsupported_by_channel', issue)
+    }
+    const moved = await deadline.spend(rescheduleSend(db, { requestId, accountId, sendAt, contact }))
     if (!moved) {
       const found = await deadline.spend(findSend(db, requestId, accountId))
       throw found ? notMovable(found.send.status) : messageNotFound()
     }
-    logEvent(log, requestId, 'scheduled', { sendAt: sendAt.toISOString() })
+    logEvent(log, requestId, 'scheduled', { sendAt: moved.sendAt.toISOString() })
     return summaryOf(moved, 'whole')
   })
 }

@@ -4,7 +4,9 @@ import { sentMailFields, sentMessageFields } from '../../core/messages/sent-mess
 import { cancelRequest, moveRequest } from '../../core/requests/change-requests.ts'
 import { includeParameters, readIncludeQuery } from '../../core/requests/include-query.ts'
 import { listParameters, readListQuery } from '../../core/requests/list-query.ts'
+import { contactIssue } from '../../core/sends/send-issue.ts'
 import { type SendStatus, type TimelineEvent, timelineFields } from '../../core/sends/timeline.ts'
+import { providers } from '../../providers/index.ts'
 import { tooLarge } from '../body/receive.ts'
 import { ApiError } from '../errors.ts'
 import { jsonRefusals } from './body-refusals.ts'
@@ -22,6 +24,13 @@ export const notMovable = (status: SendStatus) =>
     'not_movable',
     `The send is ${status === 'queued' ? 'due' : status}: only one that waits for its time can be moved.`,
   )
+
+function notReached(): ApiError {
+  const rules = Object.values(providers).find(({ contactTypes }) => !contactTypes.includes('email'))
+  if (!rules) throw new Error('Every provider reaches all contacts')
+  const contact = { type: 'email', value: 'ann@example.com' } as const
+  return new ApiError('unsupported_by_channel', contactIssue(rules, contact, {}) ?? '')
+}
 
 export const wantsNoBody = () => new ApiError('invalid_body', 'body: has to be absent, or {}')
 
@@ -160,24 +169,28 @@ export const messageRoutes = {
     ...changes,
     method: 'patch',
     path: '/v1/messages/:requestId',
-    summary: 'Move a scheduled send to another time',
+    summary: 'Move a scheduled send to another time or contact',
     description:
-      "Before its time has come. Its place in its contact's order and its expiry count from the new time. The timeline has the event `scheduled` again.",
+      "Before its time has come. Its place in its contact's order and its expiry count from the new time. Another contact takes the place of the first one, on the same channel. The timeline has the event `scheduled` again.",
     params,
     body: {
       schema: named('MoveRequest', moveRequest),
-      examples: { later: { summary: 'Another time', value: { sendAt } } },
+      examples: {
+        later: { summary: 'Another time', value: { sendAt } },
+        contact: { summary: 'Another contact', value: { contact: { value: '+4915112345679' } } },
+      },
       faults: {
-        missing: { summary: 'The new time is missing', value: {} },
+        missing: { summary: 'Neither a time nor a contact', value: {} },
         faulty: faulty({ sendAt: 'tomorrow', reference: 'x' }),
       },
     },
-    answer: { what: 'It waits for the new time.', schema: summary, example: exampleMoved },
+    answer: { what: 'It waits for its time.', schema: summary, example: exampleMoved },
     refusals: {
       messageNotFound: noSuchMessage,
+      otherContact: { summary: 'The channel does not reach contacts of this type', error: notReached },
       notMovable: { summary: 'Its time has come, or it has ended', error: () => notMovable('queued') },
     },
-    index: { name: 'move', what: 'The route that moves a scheduled send to another time.' },
+    index: { name: 'move', what: 'The route that moves a scheduled send to another time or contact.' },
   },
   cancelMessage: {
     ...changes,

@@ -45,6 +45,7 @@ export const auditActions = {
   'suppression.import': { target: 'account', what: 'imported suppressions of an account' },
   'send.replay': { target: 'send', what: 'replayed a send' },
   'send.settle': { target: 'send', what: 'settled an uncertain send' },
+  'send.move': { target: 'send', what: 'gave a scheduled send another contact' },
   'send.cancel': { target: 'send', what: 'canceled a send' },
   'sends.replay': { target: 'channel', what: 'replayed sends of a channel' },
   'sends.cancel': { target: 'account', what: 'canceled sends of an account' },

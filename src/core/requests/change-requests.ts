@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { reference, sendAt } from '../sends/send-request.ts'
+import { contact, reference, sendAt } from '../sends/send-request.ts'
 import { besideOtherIssues, optional, string } from './fields.ts'
 import { readCursor } from './list-query.ts'
 import { afterParameter } from './query.ts'
@@ -28,8 +28,19 @@ export const cancelRequest = z
 const oneOfBoth = 'send either reference or flowId'
 
 /** The body of `PATCH /v1/messages/:requestId` (docs/reference/api.md#move). */
-export const moveRequest = z.strictObject({
-  sendAt: sendAt.describe(
-    'The new time: with an offset, as in RFC 3339. It is never sent earlier. At most 60 s ago, which means now.',
-  ),
-})
+export const moveRequest = z
+  .strictObject({
+    sendAt: optional(
+      sendAt.describe(
+        'The new time: with an offset, as in RFC 3339. It is never sent earlier. At most 60 s ago, which means now.',
+      ),
+    ),
+    contact: optional(
+      contact.describe('The new recipient, as a whole: of a type that the channel takes for this message.'),
+    ),
+  })
+  .refine(
+    ({ sendAt, contact }) => sendAt !== undefined || contact !== undefined,
+    'give sendAt or contact, or both',
+  )
+  .meta({ minProperties: 1, description: 'What to change: one at least.' })

@@ -18,11 +18,8 @@ export interface GivenSend {
 /** Why the provider can't take the send, with the field's path; undefined if it can (docs/reference/providers.md). */
 export function sendIssue(rules: ProviderRules, send: GivenSend): string | undefined {
   const { contact, message } = send
-  const issue = message.email && mailIssue(rules, contact, message.email)
+  const issue = contactIssue(rules, contact, message)
   if (issue) return issue
-  if (!rules.contactTypes.includes(contact.type)) {
-    return `contact.type: this channel reaches ${rules.contactTypes.join(' and ')} contacts only`
-  }
   if (!rules.messageTypes.includes(message.type)) {
     return `message.type: this channel takes ${rules.messageTypes.join(' and ')} only`
   }
@@ -40,7 +37,22 @@ export function sendIssue(rules: ProviderRules, send: GivenSend): string | undef
   return 'message.media.mimetype: required for this content, whose type is not recognised'
 }
 
-function mailIssue({ mail }: ProviderRules, { type }: Contact, fields: MailFields): string | undefined {
+/** Why the provider can't send the message to this contact. */
+export function contactIssue(
+  rules: Pick<ProviderRules, 'mail' | 'contactTypes'>,
+  contact: Contact,
+  message: Pick<Message, 'email'>,
+): string | undefined {
+  const issue = message.email && mailIssue(rules, contact, message.email)
+  if (issue || rules.contactTypes.includes(contact.type)) return issue
+  return `contact.type: this channel reaches ${rules.contactTypes.join(' and ')} contacts only`
+}
+
+function mailIssue(
+  { mail }: Pick<ProviderRules, 'mail'>,
+  { type }: Contact,
+  fields: MailFields,
+): string | undefined {
   if (!mail) return 'email: this channel sends no mail'
   if (type !== 'email') return 'email: only to a contact of the type email'
   return mail.issueOf?.(fields)

@@ -59,7 +59,7 @@ const associationInside = {
 
 const otherKinds = contactTypes.filter((type) => type !== defaultContactType)
 
-const contact = z
+export const contact = z
   .strictObject({
     value: string.describe(
       'A phone number with its country code, of a length that numbers of that country have: spaces, dots, dashes, parentheses and direction marks are dropped, and so is a trunk zero, as in `+49 (0)151`, where the country drops it. `+` or `00` in front is optional, but better. ' +

@@ -46,7 +46,7 @@ const fault = choice<Fault>('Whose fault a failed call is', {
 export const timelineEvents = {
   accepted: { when: 'The send is recorded.', fields: {} },
   scheduled: {
-    when: 'It was accepted to be sent later, or was moved to another time.',
+    when: 'It was accepted to be sent later, or was moved to another time or contact.',
     fields: { sendAt: moment.describe('Not before this time, in UTC.') },
   },
   conversation_closed: {

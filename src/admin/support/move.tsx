@@ -1,0 +1,114 @@
+import { audited } from '../../../db/audit/record.ts'
+import { findScheduledContent, rescheduleSend } from '../../../db/sends/reschedule.ts'
+import { findSend } from '../../../db/sends/sends.ts'
+import { type Contact, contactKinds, contactTypes, wholeContact } from '../../core/contacts/contact.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
+import { contactIssue } from '../../core/sends/send-issue.ts'
+import { contact as contactSchema } from '../../core/sends/send-request.ts'
+import type { SendRecord, SendStatus } from '../../core/sends/timeline.ts'
+import { logEvent } from '../../platform/log/logger.ts'
+import { providerOf } from '../../providers/known.ts'
+import { pageActor } from '../audit/page-actor.ts'
+import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { PageError } from '../errors.tsx'
+import { TextField } from '../page/fields.tsx'
+import { Moment } from '../page/inline-elements.tsx'
+import { Layout } from '../page/layout.tsx'
+import { contactsSeen, showContact } from '../page/masking.ts'
+import { allow } from '../people/allow.ts'
+import { fieldsOf } from './form-fields.ts'
+
+const notFound = () =>
+  new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
+const notMovable = (status: SendStatus) =>
+  new PageError(
+    409,
+    `It is ${status === 'queued' ? 'due' : status}: only a send that waits for its time takes another contact.`,
+  )
+
+/** Gives a scheduled send another contact, as `PATCH /v1/messages/:requestId` does. */
+export function move({ db, log, settings }: AdminRuntime): AdminApp {
+  const app: AdminApp = factory.createApp()
+
+  app.get('/', allow('support'), async (c) => {
+    const send = await find(c.req.param('requestId') ?? '')
+    if (!(await findScheduledContent(db, send.requestId))) throw notMovable(send.status)
+    const contact = showContact(send, contactsSeen(c, settings, { requestId: send.requestId }))
+    return c.html(<MovePage send={send} contact={contact} />)
+  })
+
+  app.post('/', allow('support'), async (c) => {
+    const { requestId, status, contactType, contactValue } = await find(c.req.param('requestId') ?? '')
+    const contact = contactIn((await fieldsOf(c)).contact)
+    const content = await findScheduledContent(db, requestId)
+    if (!content) throw notMovable(status)
+    // The form was sent twice.
+    const isSame = contact.type === contactType && contact.value === contactValue
+    if (isSame) return c.redirect(`/support/${requestId}`, 303)
+    const issue = contactIssue(providerOf(content.provider), contact, content.message)
+    if (issue) throw new PageError(400, `${issue}.`)
+    const moved = await audited(
+      db,
+      (transaction) => rescheduleSend(transaction, { requestId, contact }),
+      (moved) => moved && { ...pageActor(c), action: 'send.move', target: requestId },
+    )
+    if (!moved) throw notMovable((await find(requestId)).status)
+    logEvent(log, requestId, 'scheduled', { sendAt: moved.sendAt.toISOString() })
+    log.info({ event: 'send_moved', requestId, by: c.get('person').name })
+    return c.redirect(`/support/${requestId}`, 303)
+  })
+
+  const find = async (requestId: string): Promise<SendRecord> => {
+    const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
+    if (found) return found.send
+    throw notFound()
+  }
+  return app
+}
+
+/** Read as at the accept. */
+function contactIn(field: unknown): Contact {
+  const value = typeof field === 'string' ? field.trim() : ''
+  const type = contactTypes.find((kind) => contactKinds[kind].looksLike(value))
+  const { data, error } = contactSchema.safeParse({ value, type })
+  if (data) return data
+  throw new PageError(400, `Contact: ${error.issues.map(({ message }) => message).join('; ')}.`)
+}
+
+function MovePage({ send: { requestId, messageType, sendAt }, contact }: MovePageProps) {
+  return (
+    <Layout title="Another contact?" at="/sends">
+      <section class="verdict waiting">
+        <h1>Who is to get this {messageType}?</h1>
+        <p>
+          It is to go to {contact}
+          {sendAt && (
+            <>
+              {' '}
+              at <Moment at={sendAt} />
+            </>
+          )}
+          . Channel, content and time stay as they are.
+        </p>
+        <p class="id">{requestId}</p>
+        <form method="post" action={`/support/${requestId}/move`} class="fields one">
+          <TextField name="contact" label="New contact" hint={wholeContact} required />
+          <p class="row">
+            <button type="submit" class="main">
+              Move
+            </button>
+            <a class="button" href={`/support/${requestId}`}>
+              Leave it as it is
+            </a>
+          </p>
+        </form>
+      </section>
+    </Layout>
+  )
+}
+
+interface MovePageProps {
+  send: SendRecord
+  /** The present one. */
+  contact: string
+}
