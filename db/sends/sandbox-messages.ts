@@ -1,6 +1,7 @@
 import { desc, eq, lt, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { type KeptMessage, readKeptMessage } from '../../src/core/messages/kept-message.ts'
+import { type Contents, contentsIn } from '../../src/core/messages/stored-content.ts'
 import type { Database } from '../connection/client.ts'
 import { channels, sandboxMessages } from '../schema.ts'
 import { type Count, mostCounted } from './list-count.ts'
@@ -58,17 +59,15 @@ export async function findSandboxMessage(db: Database, id: string): Promise<Kept
   return readKeptMessage(row?.message)
 }
 
-/** The media of a message that the sandbox received; undefined if it has none, or it is no longer kept. */
-export async function findSandboxMedia(db: Database, id: string) {
+/** A message that the sandbox received, with its files; a file is undefined if it came by a link, or is no longer kept. */
+export async function findSandboxContents(
+  db: Database,
+  id: string,
+): Promise<({ message: KeptMessage } & Contents) | undefined> {
   const [row] = await db
     .select({ content: sandboxMessages.mediaContent, message: sandboxMessages.message })
     .from(sandboxMessages)
     .where(eq(sandboxMessages.id, id))
   const message = readKeptMessage(row?.message)
-  if (!row?.content || message?.type !== 'media') return undefined
-  // The bytes of attachments come after it.
-  return {
-    content: row.content.subarray(0, message.media.sizeBytes ?? row.content.length),
-    description: message.media,
-  }
+  return message && { message, ...contentsIn(message, row?.content ?? undefined) }
 }

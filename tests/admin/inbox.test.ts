@@ -126,6 +126,30 @@ describe('media', () => {
     expect(html).not.toMatch(/(src|href)="https?:/)
   })
 
+  test('that came as a link beside files of a mail is not taken for one of these; each file is a download', async () => {
+    const attachments = [
+      { filename: 'by-link.txt', url: 'https://example.com/by-link.txt' },
+      { filename: 'logo.png', base64: samples.png.toString('base64') },
+      { filename: 'a"b.pdf', base64: Buffer.from('%PDF-1.7').toString('base64') },
+    ]
+    const requestId = await received({
+      ...mediaBody({ mediaType: 'image', mediaUrl: 'https://example.com/cat.png' }),
+      contact: { value: 'ann@example.com', type: 'email' },
+      email: { attachments },
+    })
+    const [bubble = ''] = (await inbox()).html.split('<article').filter((each) => each.includes(requestId))
+    expect(bubble).not.toContain('/media"')
+    const links = [...bubble.matchAll(/href="(\/inbox\/[^"]+\/attachments\/\d)"/g)].map(([, link]) => link)
+    expect(links.map((link) => link?.at(-1))).toEqual(['1', '2'])
+    const files = await Promise.all(links.map((link) => fetch(`${admin.url}${link}`)))
+    expect(Buffer.from(await (files[0] as Response).arrayBuffer())).toEqual(samples.png)
+    expect(await files[1]?.text()).toBe('%PDF-1.7')
+    expect(files[1]?.headers.get('Content-Disposition')).toBe("attachment; filename*=UTF-8''a%22b.pdf")
+    const id = links[0]?.split('/')[2]
+    for (const index of ['0', '3'])
+      expect((await getPage(`${admin.url}/inbox/${id}/attachments/${index}`)).status).toBe(404)
+  })
+
   test('that is no longer kept is shown as deleted', async () => {
     const { link } = await shown('image', samples.png, { caption: 'a picture that goes' })
     const [, , id] = link.split('/')

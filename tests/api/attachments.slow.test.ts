@@ -55,7 +55,6 @@ test('files are kept beside the message, after the bytes of its media, each with
 
 test.each([
   [[{ filename: 'a' }], 'email.attachments[0]: send base64 or url'],
-  [[{ ...pdf, url: 'https://example.com/a' }], 'email.attachments[0]: send base64 or url'],
   [[{ base64: 'QUJD' }], 'email.attachments[0].filename: required'],
   [[{ ...pdf, filename: '../a' }], 'email.attachments[0].filename: has to be a name without a path'],
   [[pdf, { filename: 'a', base64: '!' }], /^email\.attachments\[1\]\.base64: not base64/],
@@ -111,6 +110,17 @@ test('another file is another request', async () => {
   const requestId = expectAccepted(await postKeyed(service, account, key, body))
   expectReplay(await postKeyed(service, account, key, body), requestId)
   expectError(await postKeyed(service, account, key, { ...body, email: { attachments: [png] } }), 422)
+})
+
+test('of a file with both base64 and url, base64 is sent, and the url is not fetched', async () => {
+  const worker = await service.startWorker()
+  const url = receiver.at(answer(404))
+  const smtp = await buildProviderChannel(service, account.accountId, 'smtp', mailServer.config)
+  const requestId = await accept(service, { ...account, channelId: smtp }, mailBody([{ ...pdf, url }]))
+  expect(await finishedTimeline(service, requestId, account.apiKey)).toMatchObject({ status: 'sent' })
+  const mail = mailServer.calls.find((call) => call.mail?.headers['message-id']?.includes(requestId))?.mail
+  expect(mail?.parts[1]?.content.toString()).toBe('%PDF-1.7\nZebra')
+  await worker.stop()
 })
 
 test('a mail server, a webhook and the sandbox get files as they were sent, links too', async () => {

@@ -129,6 +129,34 @@ test('a channel of Resend refuses the tag that it sets itself', async () => {
   expectError(answer, 400, 'email.tags.requestId: this channel sets it; use another name')
 })
 
+test.each([
+  'X-SMTPAPI',
+  'x-mc-template',
+  'X-Mailgun-Drop-Message',
+  'X-PM-Message-Stream',
+  'X-SES-CONFIGURATION-SET',
+  'X-MSYS-API',
+])(
+  '%s, by which a vendor of mail takes commands, is refused by channels of mail servers and vendors',
+  async (name) => {
+    const body = mailBody({ headers: { 'X-Order': '1', [name]: '{}' } })
+    const configs = {
+      smtp: mailServer.config,
+      resend: { apiKey: 're_1', from: 'hello@example.org' },
+    }
+    for (const [provider, config] of Object.entries(configs)) {
+      const channelId = await buildProviderChannel(service, account.accountId, provider as 'smtp', config)
+      expectError(
+        await post(service, { ...account, channelId }, body),
+        400,
+        `email.headers.${name}: a mail vendor would read it as a command; leave it out, or use a name of your own`,
+      )
+    }
+    // A webhook and the sandbox run no commands.
+    await accept(service, account, body)
+  },
+)
+
 test('another subject is another request', async () => {
   const key = newKey()
   const body = mailBody(email)

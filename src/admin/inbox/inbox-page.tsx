@@ -16,6 +16,8 @@ export type ShownMessage = Omit<ReceivedMessage, 'mediaHead' | 'message'> & {
   message: KeptMessage | undefined
   /** Absent if the message has no media, or its media is no longer kept. */
   media?: ShownType | 'download'
+  /** Whether the bytes of its files are kept. */
+  hasFiles: boolean
 }
 
 interface InboxPageProps {
@@ -100,12 +102,17 @@ function Thread({ messages, contacts }: Pick<InboxPageProps, 'messages' | 'conta
 }
 
 function Bubble({ message: received }: { message: ShownMessage }) {
-  const { id, requestId, message, media, receivedAt } = received
+  const { id, requestId, message, media, hasFiles, receivedAt } = received
+  const fileAddress = (index: number) => `/inbox/${id}/attachments/${index}`
   const cameWithContent = message?.type === 'media' && message.media.sizeBytes !== undefined
   return (
     <article class="bubble">
       {media !== undefined && <Media id={id} media={media} message={message} />}
-      <MessageContent message={message} htmlAddress={`/inbox/${id}/html`} />
+      <MessageContent
+        message={message}
+        htmlAddress={`/inbox/${id}/html`}
+        {...(hasFiles && { fileAddress })}
+      />
       {cameWithContent && media === undefined && <p class="muted">The file is no longer kept.</p>}
       <footer>
         <Moment at={receivedAt} /> <a href={`/support/${requestId}`}>Timeline</a>

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { findSandboxMedia } from '../../../db/sends/sandbox-messages.ts'
+import { findSandboxContents } from '../../../db/sends/sandbox-messages.ts'
 import { contentTypeAs, recognise } from '../../core/messages/media-content.ts'
 import type { MediaDescription, MediaType } from '../../core/messages/message.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
@@ -28,20 +28,47 @@ export async function shownType(mediaType: MediaType, content: Uint8Array): Prom
     : undefined
 }
 
-export function inboxMedia({ db }: AdminRuntime) {
+const notKept = () => new PageError(404, 'There is no such file, or it is no longer kept.')
+
+const find = async ({ db }: AdminRuntime, c: Context) => {
+  const id = c.req.param('id') ?? ''
+  return canBeRecordId(id) ? await findSandboxContents(db, id) : undefined
+}
+
+/** The media of a message, to be shown or downloaded. */
+export function inboxMedia(runtime: AdminRuntime) {
   return async (c: Context): Promise<Response> => {
-    const id = c.req.param('id') ?? ''
-    const found = canBeRecordId(id) ? await findSandboxMedia(db, id) : undefined
-    if (!found) throw new PageError(404, 'There is no such media, or it is no longer kept.')
-    const { content, description } = found
-    const type = await shownType(description.mediaType, content)
-    return c.body(new Uint8Array(content), 200, {
-      'Content-Type': type?.contentType ?? 'application/octet-stream',
-      'Content-Disposition': disposition(type ? 'inline' : 'attachment', description),
-      'Content-Security-Policy': "default-src 'none'; sandbox",
-    })
+    const { message, mediaContent: content } = (await find(runtime, c)) ?? {}
+    if (message?.type !== 'media' || !content) throw notKept()
+    const { media } = message
+    const type = await shownType(media.mediaType, content)
+    return answerFile(c, content, type?.contentType, disposition(type ? 'inline' : 'attachment', media))
   }
 }
+
+/** A file of a mail, to be downloaded. */
+export function inboxAttachment(runtime: AdminRuntime) {
+  return async (c: Context): Promise<Response> => {
+    const index = Number(c.req.param('index'))
+    const { message, attachmentContents } = (await find(runtime, c)) ?? {}
+    const described = message?.email?.attachments?.[index]
+    const content = attachmentContents?.[index]
+    if (!described || !content) throw notKept()
+    return answerFile(
+      c,
+      content,
+      undefined,
+      disposition('attachment', { mediaType: 'document', ...described }),
+    )
+  }
+}
+
+const answerFile = (c: Context, content: Buffer, type = 'application/octet-stream', how: string) =>
+  c.body(new Uint8Array(content), 200, {
+    'Content-Type': type,
+    'Content-Disposition': how,
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+  })
 
 /** The filename is encoded by RFC 8187, so that it can't end the value or the header. */
 function disposition(how: 'inline' | 'attachment', { filename, mediaType }: MediaDescription): string {

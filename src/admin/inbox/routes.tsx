@@ -11,7 +11,7 @@ import { htmlOfMail } from '../page/html-of-mail.ts'
 import { contactsSeen } from '../page/masking.ts'
 import { allow } from '../people/allow.ts'
 import { InboxPage, type ShownMessage } from './inbox-page.tsx'
-import { inboxMedia, shownType } from './media.ts'
+import { inboxAttachment, inboxMedia, shownType } from './media.ts'
 
 const pageSize = 50
 
@@ -36,11 +36,19 @@ export function inbox(runtime: AdminRuntime): AdminApp {
     return htmlOfMail(c, message?.email?.html)
   })
   app.get('/:id/media', allow('support'), inboxMedia(runtime))
+  app.get('/:id/attachments/:index{[0-9]}', allow('support'), inboxAttachment(runtime))
   return app
 }
 
 async function withShownType({ mediaHead, ...row }: ReceivedMessage): Promise<ShownMessage> {
   const received = { ...row, message: readKeptMessage(row.message) }
-  if (received.message?.type !== 'media' || mediaHead === null) return received
-  return { ...received, media: (await shownType(received.message.media.mediaType, mediaHead)) ?? 'download' }
+  const { message } = received
+  // The bytes are those of the attachments, where the media came by a link.
+  if (message?.type !== 'media' || message.media.sizeBytes === undefined || mediaHead === null)
+    return { ...received, hasFiles: mediaHead !== null }
+  return {
+    ...received,
+    hasFiles: true,
+    media: (await shownType(message.media.mediaType, mediaHead)) ?? 'download',
+  }
 }

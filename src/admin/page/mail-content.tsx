@@ -6,6 +6,8 @@ interface MailContentProps {
   mail: KeptMail
   /** The address of the HTML alone (html-of-mail.ts). */
   htmlAddress: string
+  /** The address of each attachment that came with its bytes. */
+  fileAddress?: (index: number) => string
 }
 
 function describe({
@@ -21,7 +23,7 @@ function describe({
 }
 
 /** What came with a mail: its fields, and its HTML as it looks in a frame that can load nothing, with its source beside it. */
-export function MailContent({ mail, htmlAddress }: MailContentProps) {
+export function MailContent({ mail, htmlAddress, fileAddress }: MailContentProps) {
   const { subject, html, fromName, replyTo, headers = {}, tags = {}, attachments = [] } = mail
   const fields: [string, string | undefined][] = [
     ['Subject', subject],
@@ -29,7 +31,6 @@ export function MailContent({ mail, htmlAddress }: MailContentProps) {
     ['Reply-To', replyTo],
     ...Object.entries(headers),
     ...Object.entries(tags).map(([name, value]): [string, string] => [`Tag ${name}`, value]),
-    ...attachments.map((file): [string, string] => ['Attachment', describe(file)]),
   ]
   return (
     <>
@@ -42,6 +43,20 @@ export function MailContent({ mail, htmlAddress }: MailContentProps) {
               <dd class="words">{value}</dd>
             </>
           ))}
+        {attachments.map((file, index) => (
+          <>
+            <dt>Attachment</dt>
+            <dd class="words">
+              {fileAddress && file.sizeBytes !== undefined ? (
+                <a href={fileAddress(index)} download>
+                  {describe(file)}
+                </a>
+              ) : (
+                describe(file)
+              )}
+            </dd>
+          </>
+        ))}
       </dl>
       {html !== undefined && (
         <>

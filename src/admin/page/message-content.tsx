@@ -12,16 +12,18 @@ interface MessageContentProps {
   message: KeptMessage | undefined
   /** The address of the HTML of its mail. */
   htmlAddress: string
+  /** The address of each file that came with a mail; absent if they can't be downloaded here. */
+  fileAddress?: (index: number) => string
 }
 
 /** A message's content, without the bytes of its media. */
-export function MessageContent({ message, htmlAddress }: MessageContentProps) {
+export function MessageContent({ message, ...addresses }: MessageContentProps) {
   if (!message) return <NotShown what="content" />
   if (isErased(message)) return <p class="muted">The content is no longer kept.</p>
   return (
     <>
       <Content message={message} />
-      {message.email && <MailContent mail={message.email} htmlAddress={htmlAddress} />}
+      {message.email && <MailContent mail={message.email} {...addresses} />}
     </>
   )
 }

@@ -39,8 +39,7 @@ const attachment = (allowedPrivateNetworks: readonly Network[]) =>
     })
     .superRefine(({ base64, url }: { base64?: unknown; url?: unknown }, context) => {
       const given = (name: string) => context.issues.some(({ path }) => path?.[0] === name)
-      if (given('base64') || given('url') || Boolean(base64 ?? undefined) !== Boolean(url ?? undefined))
-        return
+      if (base64 || url || given('base64') || given('url')) return
       context.addIssue({ code: 'custom', message: 'send base64 or url' })
     }, besideOtherIssues)
 

@@ -1,17 +1,27 @@
-import type { Message } from './message.ts'
+import type { MessageType } from './message.ts'
 
 /*
  * The bytes of a send that came as base64 are stored as one, in this order: those of its media, then those of its attachments. The
  * message has their sizes.
  */
 
-const sizesOf = ({ email, ...message }: Message): (number | undefined)[] => [
+interface WithSize {
+  sizeBytes?: number | undefined
+}
+
+/** A message, or what was kept of it. */
+type Sized = { email?: { attachments?: readonly WithSize[] | undefined } | undefined } & (
+  | { type: Exclude<MessageType, 'media'> }
+  | { type: 'media'; media: WithSize }
+)
+
+const sizesOf = ({ email, ...message }: Sized): (number | undefined)[] => [
   message.type === 'media' ? message.media.sizeBytes : undefined,
   ...(email?.attachments ?? []).map(({ sizeBytes }) => sizeBytes),
 ]
 
 /** The number of bytes stored of a message; 0 if nothing came as base64. */
-export function storedBytes(message: Message): number {
+export function storedBytes(message: Sized): number {
   // Most messages have neither media nor attachments: they cost no list.
   if (message.type !== 'media' && !message.email?.attachments) return 0
   return sizesOf(message).reduce<number>((sum, size = 0) => sum + size, 0)
@@ -24,7 +34,7 @@ export interface Contents {
 }
 
 /** The parts of what is stored, without a copy. */
-export function contentsIn(message: Message, stored: Buffer | undefined): Contents {
+export function contentsIn(message: Sized, stored: Buffer | undefined): Contents {
   let end = 0
   const [mediaContent, ...attachmentContents] = sizesOf(message).map((size) => {
     if (size === undefined) return undefined

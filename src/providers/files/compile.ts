@@ -10,6 +10,7 @@ import type { Delivery } from '../delivery.ts'
 import type { CodeTable } from '../shared/code-table.ts'
 import type { CallContext, HttpRequest, MessageRefusal } from '../shared/http/http-call.ts'
 import { mailTemplate } from '../shared/mail/mail-template.ts'
+import { steeringHeaderIssue } from '../shared/mail/steering-headers.ts'
 import { checkOwnFields, configSchema } from './config.ts'
 import { readDocument } from './document.ts'
 import type { ProviderForm } from './form.ts'
@@ -146,7 +147,7 @@ const mailIssue =
     )
     if (unknown) return `email.${unknown[0]}: not on this channel`
     const own = Object.keys(fields.headers ?? {}).find((name) => mailHeaders.has(name.toLowerCase()))
-    return own && `email.headers.${own}: is set by the channel; leave it out`
+    return own ? `email.headers.${own}: is set by the channel; leave it out` : steeringHeaderIssue(fields)
   }
 
 /** A text that only the vendor knows can't be sent by a name. */

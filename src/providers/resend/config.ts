@@ -3,6 +3,7 @@ import { baseUrl } from '../../core/channels/base-url.ts'
 import type { MailFields } from '../../core/messages/mail.ts'
 import { optional, string } from '../../core/requests/fields.ts'
 import { mailbox, mailHeaders, mailSubject } from '../shared/mail/mail-fields.ts'
+import { steeringHeaderIssue } from '../shared/mail/steering-headers.ts'
 
 export const config = z.strictObject({
   apiKey: string.regex(/^[!-~]{1,256}$/, 'has to be the API key (re_…), on one line and without spaces'),
@@ -38,7 +39,10 @@ export const filenameIssue = (filename: string) =>
 export const requestIdTag = 'requestId'
 
 /** Why what a client says of a mail can't be sent; undefined if it can. */
-export function mailIssue({ tags = {}, attachments = [] }: MailFields): string | undefined {
+export function mailIssue(fields: MailFields): string | undefined {
+  const { tags = {}, attachments = [] } = fields
+  const steering = steeringHeaderIssue(fields)
+  if (steering) return steering
   if (Object.hasOwn(tags, requestIdTag))
     return `email.tags.${requestIdTag}: this channel sets it; use another name`
   const index = attachments.findIndex(({ filename }) => filenameIssue(filename))

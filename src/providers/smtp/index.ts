@@ -1,5 +1,6 @@
 import { defineProvider } from '../define-provider.ts'
 import { mailTemplate } from '../shared/mail/mail-template.ts'
+import { steeringHeaderIssue } from '../shared/mail/steering-headers.ts'
 import { config } from './config.ts'
 import { smtpReceipts } from './receipts.ts'
 import { failureOfCode, meaningOfReply } from './replies/meanings.ts'
@@ -11,7 +12,7 @@ export const smtp = defineProvider({
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 4096,
   onUncertain: 'hold',
-  mail: {},
+  mail: { issueOf: steeringHeaderIssue },
   template: mailTemplate,
   config,
   // mail.ts composes the mail, and outcome.ts reads the server's replies.

@@ -13,10 +13,13 @@ type Fetched = Extract<FetchedMedia, { kind: 'media' }>
 type PutOff = Extract<FetchedMedia, { kind: 'put_off' }>
 type FetchOne = (url: string) => Promise<FetchedMedia>
 
+/** If both were given, base64 is sent. */
+const isLink = ({ url, sizeBytes }: Attachment) => url !== undefined && sizeBytes === undefined
+
 /** Whether some of the content still has to be fetched. */
 export const hasLinks = ({ message, mediaContent }: Linked): boolean =>
   (message.type === 'media' && mediaContent === undefined) ||
-  (message.email?.attachments?.some(({ url }) => url !== undefined) ?? false)
+  (message.email?.attachments?.some(isLink) ?? false)
 
 /**
  * Fetches all links of a delivery, one after the other, and checks what came against the declared types, as the API does with base64
@@ -45,7 +48,7 @@ export async function takeAll(delivery: Linked, fetchOne: FetchOne): Promise<Tak
   )
   let leftBytes = maxMediaBytes - stored
   for (const [index, attachment] of message.email.attachments.entries()) {
-    if (attachment.url === undefined) {
+    if (attachment.url === undefined || !isLink(attachment)) {
       attachments.push(attachment)
       continue
     }
