@@ -11,7 +11,7 @@ import { type Answerer, type CliContext, CliError, renderWith } from './answer.t
 import { checkedOptions } from './arguments.ts'
 import { noEndpoint } from './endpoint.ts'
 
-interface ResendOptions {
+interface RedeliverOptions {
   endpoint?: string
   since?: string
   only?: string
@@ -20,14 +20,16 @@ interface ResendOptions {
 export function callbackCommands(program: Command, answer: Answerer): void {
   program
     .command('callback')
-    .command('resend')
+    .command('redeliver')
+    // Its name in releases before: kept for one more.
+    .alias('resend')
     .description('call endpoints once more, with the same webhook-id: of a send, or all since a time')
     .argument('[requestId]', 'one send')
     .option('--endpoint <id>', 'only this endpoint')
     .option('--since <time>', '2026-11-21T14:00:00Z, or 1h for an hour ago')
     .option('--only <what>', 'given-up: only callbacks that were given up')
-    .action((requestId: string | undefined, options: ResendOptions, command: Command) =>
-      answer<Resent>(command, (context) => resend(context, requestId, options), render),
+    .action((requestId: string | undefined, options: RedeliverOptions, command: Command) =>
+      answer<Resent>(command, (context) => redeliver(context, requestId, options), render),
     )
 }
 
@@ -46,10 +48,10 @@ function render({ resent, leftOut }: Resent): string {
 const noneOfSend =
   'The send has no callback that has ended: its account has no endpoint that takes its changes, or they still wait.'
 
-async function resend(
+async function redeliver(
   { db, actor }: CliContext,
   requestId: string | undefined,
-  options: ResendOptions,
+  options: RedeliverOptions,
 ): Promise<Resent> {
   const { endpoint, since, only } = options
   const found = canBeRecordId(endpoint ?? '') ? await findEndpoint(db, String(endpoint)) : undefined
@@ -77,7 +79,7 @@ async function resend(
   if (requestId !== undefined || endpoint === undefined || since === undefined)
     throw new CliError(
       'usage',
-      'Give one requestId, or --endpoint and --since; see: outbound callback resend --help',
+      'Give one requestId, or --endpoint and --since; see: outbound callback redeliver --help',
     )
   const asked = checkedOptions(resendSchema, { since, only })
   const set = { endpointId: endpoint, since: asked.since, onlyGivenUp: asked.only !== undefined }

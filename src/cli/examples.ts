@@ -37,7 +37,7 @@ export const examples: Record<string, string> = {
   'endpoint delete': id,
   'endpoint rotate-secret': `${id} --overlap 24h`,
   'endpoint test': id,
-  'callback resend': `--endpoint ${id} --since 2d --only given-up`,
+  'callback redeliver': `--endpoint ${id} --since 2d --only given-up`,
   'suppression add': `--account ${id} --contact ann@example.com --reason 'asked by mail'`,
   'suppression list': `--account ${id}`,
   'suppression remove': id,

@@ -292,7 +292,7 @@ function callbackMetrics({ counter, gauge, histogram }: Definitions) {
     callbacks: counter('outbound_callbacks_total', 'Calls to endpoints that ended, by result.', 'result'),
     callbackLag: histogram(
       'outbound_callback_lag_seconds',
-      'From a change of a send to its callback with a 2xx; not of a resend.',
+      'From a change of a send to its callback with a 2xx; not of one sent again.',
       callbackSeconds,
     ),
     callbacksInFlight: gauge('outbound_callbacks_in_flight', 'Calls to endpoints that have not ended.'),

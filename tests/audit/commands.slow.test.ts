@@ -220,7 +220,7 @@ const commands: Record<string, typeof reads | (() => Promise<{ args: string[]; t
     const target = await answeringEndpoint()
     return { args: [target], target }
   },
-  'callback resend': async () => {
+  'callback redeliver': async () => {
     const target = await endpoint()
     return { args: ['--endpoint', target, '--since', '1h'], target }
   },

@@ -234,16 +234,16 @@ describe('with a worker', () => {
 
     const { endpointId } = endpoint
     const since = ['--endpoint', endpointId, '--since', '1h']
-    expect(await done('callback', 'resend', ...since, '--only', 'given-up')).toEqual({ resent: 1 })
+    expect(await done('callback', 'redeliver', ...since, '--only', 'given-up')).toEqual({ resent: 1 })
     await eventually('the first again', async () => callsOf(first) === 3)
     expect(await allDone(endpoint, 2)).toMatchObject([{ givenUp: false }, { givenUp: false }])
-    expect(await done('callback', 'resend', ...since, '--only', 'given-up')).toEqual({
+    expect(await done('callback', 'redeliver', ...since, '--only', 'given-up')).toEqual({
       resent: 0,
       leftOut: { waiting: 0, delivered: 2, earlier: 0 },
     })
     expect(callsOf(second)).toBe(1)
 
-    expect(await done('callback', 'resend', second)).toEqual({ resent: 1 })
+    expect(await done('callback', 'redeliver', second)).toEqual({ resent: 1 })
     await eventually('the second again', async () => callsOf(second) === 2)
     expect(await done('callback', 'resend', ...since)).toEqual({ resent: 2 })
     await eventually('both again', async () => callsOf(first) === 4 && callsOf(second) === 3)

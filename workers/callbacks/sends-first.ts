@@ -5,7 +5,7 @@ const lookEveryMs = 1000
 const busyShare = 0.8
 /** While sends keep the process busy, so many of them end for each callback that is claimed. */
 const sendsPerCallback = 3
-/** More callbacks than this for each send that ends: the callbacks keep the process busy, as after a resend, not the sends. */
+/** More callbacks than this for each send that ends: the callbacks keep the process busy, as when many are sent again, not the sends. */
 const maxCallbacksPerSend = 10
 const longestMs = 1000
 

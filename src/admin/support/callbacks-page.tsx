@@ -39,7 +39,7 @@ function CallbacksPage({ requestId, callbacks }: { requestId: string; callbacks:
           <>
             <CallbackTable callbacks={callbacks} of="send" />
             <p>
-              To repeat them, run: <code>outbound callback resend {requestId}</code>
+              To repeat them, run: <code>outbound callback redeliver {requestId}</code>
             </p>
           </>
         )}

@@ -133,7 +133,7 @@ export const channelRoutes = {
     ...shared,
     path: '/v1/channels/:channelId/templates',
     summary: 'List the templates of a channel, oldest first',
-    description: `Those that are registered with it, and the variables that a send gives. A template that is changed becomes the newest. ${countsAsSend}`,
+    description: `Templates that are registered with it, and the variables that a send gives. A template that is changed becomes the newest. ${countsAsSend}`,
     params,
     query: accountLists.templates,
     answer: {

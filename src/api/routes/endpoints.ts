@@ -138,7 +138,7 @@ export const endpointRoutes = {
     method: 'delete',
     path: '/v1/endpoints/:endpointId',
     summary: 'Delete an endpoint',
-    description: `With its callbacks, for good. ${countsAsSend}`,
+    description: `Its callbacks go with it, for good. ${countsAsSend}`,
     body: noBody,
     answer: { status: 204, what: 'The endpoint is deleted.' },
   },
@@ -201,7 +201,7 @@ export const endpointRoutes = {
     method: 'post',
     path: '/v1/endpoints/:endpointId/resend',
     summary: 'Send callbacks of an endpoint again',
-    description: `Those of changes since a time that were delivered or given up, in order, each with its \`webhook-id\`. The answer comes when all are marked. ${countsAsSend}`,
+    description: `Callbacks of changes since a time that were delivered or given up, in order, each with its \`webhook-id\`. The answer comes when all are marked. ${countsAsSend}`,
     body: {
       schema: named('CallbackResend', resendSchema),
       examples: {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { maxCanceled } from '../../../db/sends/cancel-sets.ts'
+import { maxLookedAt } from '../../../db/sends/list.ts'
 import { sentMailFields, sentMessageFields } from '../../core/messages/sent-message.ts'
 import { cancelRequest, moveRequest } from '../../core/requests/change-requests.ts'
 import { includeParameters, readIncludeQuery } from '../../core/requests/include-query.ts'
@@ -13,6 +14,9 @@ import { jsonRefusals } from './body-refusals.ts'
 import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
 import type { Route } from './route.ts'
 import { count, listOf, named, ofRequest, text } from './schemas.ts'
+
+/** Of each of the two tables. */
+const lookedAt = maxLookedAt.toLocaleString('en-US')
 
 export const messageNotFound = () => new ApiError('message_not_found', 'Message not found')
 
@@ -142,8 +146,7 @@ export const messageRoutes = {
     ...reads,
     path: '/v1/messages',
     summary: 'List the sends of the account, newest first',
-    description:
-      "Ordered by acceptance time, including scheduled sends. A page may have fewer than `limit` sends, or none, since it looks at no more than 100,000: go on until `next` is null. Each send that is there from the first page to the last is on exactly one. Reading doesn't count for the account's rate limit, but for the limit of the key.",
+    description: `Ordered by acceptance time, including scheduled sends. A page may have fewer than \`limit\` sends, or none, since it looks at no more than ${lookedAt} scheduled and ${lookedAt} other sends: go on until \`next\` is null. Each send that is there from the first page to the last is on exactly one. Reading doesn't count for the account's rate limit, but for the limit of the key.`,
     query: { parameters: listParameters, readQuery: readListQuery },
     answer: {
       what: 'A page of sends.',

@@ -59,7 +59,7 @@ export const suppressionRoutes = {
     method: 'get',
     path: '/v1/suppressions',
     summary: 'List the suppressed contacts, oldest first',
-    description: `Those that you or an operator added, and those that were added after ${anyEvent}. ${countsAsSend}`,
+    description: `Suppressions that you or an operator added, or that were added after ${anyEvent}. ${countsAsSend}`,
     query: accountLists.suppressions,
     answer: {
       what: 'A page of entries.',

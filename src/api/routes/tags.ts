@@ -14,7 +14,7 @@ export const tags = {
     guide: ['first-send', 'First send'],
   },
   Channels: {
-    description: 'What an account can send by: its channels, templates and flows.',
+    description: 'An account sends by its channels, templates and flows.',
     guide: ['first-send', 'First send'],
   },
   Endpoints: {
@@ -34,7 +34,7 @@ export const tags = {
     guide: ['callbacks', 'Callbacks, and how to verify them'],
   },
   Receipts: {
-    description: 'What providers report after they have accepted a message.',
+    description: 'Providers report the result of a message after they have accepted it.',
     guide: ['receipts', 'What receipts mean'],
   },
   Media: { description: 'Links for providers.', guide: ['media', 'Media'] },

@@ -38,7 +38,7 @@ export function endpointSchemas(allowedPrivateNetworks: readonly Network[]) {
         (fields) => fields.url !== undefined || fields.events !== undefined,
         'give url or events, or both',
       )
-      .meta({ minProperties: 1, description: 'What to change: one at least.' }),
+      .meta({ minProperties: 1, description: 'At least one field to change.' }),
   }
 }
 

@@ -55,7 +55,7 @@ function receiptsPart({
   const fields = receipts ? fieldsOfProof(receipts.proof).map((field) => `\`${field}\``) : []
   return [
     '## Receipts',
-    `With ${fields.join(' and ')}, the vendor reports the result of each message:`,
+    `${fields.join(' and ')} ${fields.length === 1 ? 'lets' : 'let'} the vendor report the result of each message:`,
     numbered(setUpReceipts),
     receiptsTable(provider),
     ...(provider.otherCodes ? ['Codes of receipts:', otherCodesTable(provider)] : []),

@@ -1,5 +1,6 @@
 import { idempotencyKeptHours } from '../../../../db/admission/idempotency-keys.ts'
 import { quotaPerAccount, quotaPerChannel } from '../../../../db/admission/quota.ts'
+import { maxLookedAt } from '../../../../db/sends/list.ts'
 import { defaultReplayLimit, replaysPerSecond } from '../../../../db/sends/replays.ts'
 import { processedBytes, receivedBytes, smallBytes } from '../../../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../../../src/api/http/client-timeouts.ts'
@@ -32,6 +33,7 @@ const { PROVIDER_TIMEOUT_SECONDS, RETENTION_DAYS, MEDIA_RETENTION_HOURS, WORKER_
 figures('reference/limits', {
   Requests: [
     ...[settings.MAX_BODY_BYTES, maxMediaBytes].flatMap((bytes) => [grouped(bytes), mebibytes(bytes)]),
+    `| ${grouped(maxLookedAt)} scheduled, ${grouped(maxLookedAt)} others |`,
     ...[grouped(maxFields), `${maxDepth} levels`, `${maxIssues}`],
     `${settings.RATE_LIMIT_POINTS} in ${settings.RATE_LIMIT_WINDOW_SECONDS} s`,
     ...[grouped(keyPoints), `${settings.AUTH_FAILURE_LIMIT} in 60 s`],
