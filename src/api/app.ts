@@ -13,7 +13,6 @@ import { serveChannels } from './account/channels.ts'
 import { connectionShare } from './account/connection-share.ts'
 import { getKey } from './account/key.ts'
 import { auditRows } from './account/steps.ts'
-import { answerJson } from './answer.ts'
 import { bodySteps } from './body/body-steps.ts'
 import { smallBodies } from './body/small-body.ts'
 import { type ApiEnv, answerWithinMs, factory } from './context.ts'
@@ -33,7 +32,7 @@ import { moveMessage } from './messages/move-message.ts'
 import { sendBatch } from './messages/send-batch.ts'
 import { receiveReceipt } from './receive-receipt.ts'
 import { createNoteRefused } from './refused/note-refused.ts'
-import { index, type RouteName, routesOf } from './routes.ts'
+import { index, type RouteName, routes, routesOf } from './routes.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
 import { createServe, type Handlers } from './serve.ts'
@@ -41,6 +40,8 @@ import { serveSuppressions } from './suppressions/manage-suppressions.ts'
 import { serveUnsubscribe } from './unsubscribe/unsubscribe.tsx'
 
 export type ApiApp = Hono<ApiEnv>
+
+const ok = { status: 'ok' } as const
 
 /** The routes of the API process (docs/reference/api.md). */
 export function createApp(
@@ -124,14 +125,12 @@ function createHandlers(
     receiveReceipts: receipts.post,
     checkReceipts: receipts.check,
     getMedia: getMedia(runtime),
-    getIndex: [(c) => answerJson(c, index)],
-    getHealth: [(c) => answerJson(c, { status: 'ok', version: build.version })],
-    getReadiness: [
-      async (c) => {
-        const reason = await readiness.reasonNotReady()
-        return reason === undefined ? answerJson(c, { status: 'ok' }) : answerNotReady(c, reason, runtime)
-      },
-    ],
+    getIndex: account.serve(routes.getIndex, async () => index),
+    getHealth: account.serve(routes.getHealth, async () => ({ ...ok, version: build.version })),
+    getReadiness: account.serve(routes.getReadiness, async (c) => {
+      const reason = await readiness.reasonNotReady()
+      return reason === undefined ? ok : answerNotReady(c, reason, runtime)
+    }),
     getOpenApi: docs.document,
     getDocs: docs.landing,
     getLlms: docs.llms,
