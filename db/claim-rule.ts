@@ -30,7 +30,7 @@ const reasons: readonly ReasonToWait[] = Object.values(reasonsToWait)
 
 /** SQL that is true while a send waits for none of these reasons. */
 const noneOf = (which: readonly ReasonToWait[]) =>
-  which.map(({ isWaiting }) => `not (${isWaiting})`).join('\nand ') || 'true'
+  which.map(({ isWaiting }) => `(${isWaiting}) is not true`).join('\nand ') || 'true'
 
 const anyOf = (which: readonly ReasonToWait[]) =>
   `(${which.map(({ isWaiting }) => isWaiting).join('\n or ')})`

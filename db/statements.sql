@@ -325,7 +325,7 @@ select id as "channelId",
              and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
          limit 1), false) as "hasUnusedPermits"
 from waiting join channels using (id)
-where not (channels.held_at is not null) and coalesce((
+where (channels.held_at is not null) is not true and coalesce((
     select true from sends s
     where s.channel_id = channels.id and s.finished_at is null
       and true
@@ -691,12 +691,12 @@ claimable as materialized (
         and c.closed_at is null) one
     where not s.close_conversation) open
   where s.status = 'sending' or (
-    not (channels.held_at is not null)
-    and not (coalesce((
+    (channels.held_at is not null) is not true
+    and (coalesce((
       select true from sends earlier
       where earlier.lane = s.lane and earlier.seq < s.seq
         and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-      limit 1), false))
+      limit 1), false)) is not true
     and (not (channels.breaker_open_until is not null
        or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
        or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
@@ -1408,7 +1408,7 @@ chosen as materialized (
     and s.channel_id = $2
       and s.next_attempt_at < clock_timestamp() - $3 * interval '1 s'
       and channels.breaker_opened_at < clock_timestamp() - $3 * interval '1 s'
-      and not (channels.held_at is not null)
+      and (channels.held_at is not null) is not true
   order by s.request_id
   limit $1
   for no key update of s skip locked),
@@ -2201,7 +2201,7 @@ limited as materialized (
          greatest(next_call_at, at + 0.05 * interval '1 s') as first_at,
          rate_seconds * 1.05::float8 / rate_calls as spacing
   from channels, clock_timestamp() as at
-  where id = any((select $1::uuid[])::uuid[]) and not (channels.held_at is not null)
+  where id = any((select $1::uuid[])::uuid[]) and (channels.held_at is not null) is not true
     and ((channels.breaker_open_until is not null
        or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
          or coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))),
@@ -2308,7 +2308,7 @@ limited as materialized (
          greatest(next_call_at, at + 0.05 * interval '1 s') as first_at,
          rate_seconds * 1.05::float8 / rate_calls as spacing
   from channels, clock_timestamp() as at
-  where id = any((select $1::uuid[])::uuid[]) and not (channels.held_at is not null)
+  where id = any((select $1::uuid[])::uuid[]) and (channels.held_at is not null) is not true
     and ((channels.breaker_open_until is not null
        or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
          or coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))),
@@ -3397,7 +3397,7 @@ from sends asked
 where asked.request_id = any((select $1::uuid[])::uuid[])
   and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
     and not coalesce(s.expires_at <= clock_timestamp(), false)
-  and not (channels.held_at is not null) and permit.in_ms is not null;
+  and (channels.held_at is not null) is not true and permit.in_ms is not null;
 
 -- receiving_channels: Finds the channels that receipts are addressed to.
 select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig",
@@ -3467,12 +3467,12 @@ claimable as materialized (
         and c.closed_at is null) one
     where not s.close_conversation) open
   where s.status = 'sending' or (
-    not (channels.held_at is not null)
-    and not (coalesce((
+    (channels.held_at is not null) is not true
+    and (coalesce((
       select true from sends earlier
       where earlier.lane = s.lane and earlier.seq < s.seq
         and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-      limit 1), false))
+      limit 1), false)) is not true
     and (not (channels.breaker_open_until is not null
        or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
        or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
@@ -4420,24 +4420,24 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
            limit 1), false)) as "wakesLaneHead",
        case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false) and
-         not (channels.held_at is not null)
-         and not (coalesce((
+         (channels.held_at is not null) is not true
+         and (coalesce((
            select true from sends earlier
            where earlier.lane = s.lane and earlier.seq < s.seq
              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-           limit 1), false)) then
+           limit 1), false)) is not true then
          greatest(ceil(extract(epoch from greatest(
              case when s.next_attempt_at > clock_timestamp() then s.next_attempt_at end
            ) - clock_timestamp()) * 1000)::float8, permit.in_ms, 0)
        end as "dueInMs",
        case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false) and
-         not (channels.held_at is not null)
-         and not (coalesce((
+         (channels.held_at is not null) is not true
+         and (coalesce((
            select true from sends earlier
            where earlier.lane = s.lane and earlier.seq < s.seq
              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-           limit 1), false))
-              and not (s.next_attempt_at > clock_timestamp())
+           limit 1), false)) is not true
+              and (s.next_attempt_at > clock_timestamp()) is not true
               and permit.is_needed and permit.in_ms is null
          then channels.id
        end as "waitsForPermitOf"
