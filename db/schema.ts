@@ -9,6 +9,7 @@ import {
   jsonb,
   pgTable,
   primaryKey,
+  smallint,
   text,
   timestamp,
   uniqueIndex,
@@ -23,6 +24,7 @@ import type { CallbackTry } from '../src/core/callbacks/callback-outcome.ts'
 import type { ShownConfig } from '../src/core/channels/shown-config.ts'
 import type { ContactType } from '../src/core/contacts/contact.ts'
 import type { Message, MessageType } from '../src/core/messages/message.ts'
+import type { SmsSize } from '../src/core/messages/segments.ts'
 import type { DeliveryState } from '../src/core/receipts/receipt.ts'
 import type { FallbackCause } from '../src/core/sends/fallback.ts'
 import type { Ordering } from '../src/core/sends/lane.ts'
@@ -123,6 +125,8 @@ export const channels = pgTable(
     fallbackWithinSeconds: integer('fallback_within_seconds'),
     /** Whether its mails have an address by which their contact unsubscribes with one click. */
     oneClick: boolean('one_click').notNull().default(false),
+    /** The countries whose phone numbers it sends to, by their codes of two letters; null for all. */
+    countries: text('countries').array(),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When it was deleted. The row stays for its sends. It is also held, so that none of them is claimed. */
     deletedAt: moment('deleted_at'),
@@ -286,6 +290,9 @@ export const sends = pgTable(
     expiresInSeconds: integer('expires_in_seconds'),
     /** The client's own notes on the send. */
     metadata: jsonb('metadata').$type<Metadata>(),
+    /** As SMS: by its text, or as the provider reported. Null if it isn't one, or only the provider knows the text. */
+    segments: smallint('segments'),
+    encoding: text('encoding').$type<SmsSize['encoding']>(),
     /** The time for which the client asked; null for at once. */
     sendAt: moment('send_at'),
     /** The number of its last change, as callbacks count them, from 1 (db/callbacks/new-callbacks.ts). */
@@ -348,6 +355,8 @@ export const scheduledSends = pgTable(
     reference: text('reference'),
     expiresInSeconds: integer('expires_in_seconds'),
     metadata: jsonb('metadata').$type<Metadata>(),
+    segments: smallint('segments'),
+    encoding: text('encoding').$type<SmsSize['encoding']>(),
     sendAt: moment('send_at').notNull(),
     apiKeyId: uuid('api_key_id'),
   },

@@ -467,11 +467,13 @@ written as (
   insert into sends as s (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, expires_in_seconds, metadata, accepted_at, status, finished_at, change_number)
+    send_at, reference, expires_in_seconds, metadata, segments, encoding,
+    accepted_at, status, finished_at, change_number)
   select
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, expires_in_seconds, metadata, accepted_at, 'canceled', clock_timestamp(), 1
+    send_at, reference, expires_in_seconds, metadata, segments, encoding,
+    accepted_at, 'canceled', clock_timestamp(), 1
   from taken
   returning
     s.request_id, s.status,
@@ -504,8 +506,9 @@ select request_id as "requestId", status, case when written.endpoint_ids is not 
 select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "expireAfterSeconds",
        c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds", c.max_in_flight as "maxInFlight",
        c.expects_receipts as "expectsReceipts", c.receipt_at as "receiptAt", c.created_at as "createdAt",
-       array(select name from templates t where t.channel_id = c.id order by name limit 100) as templates,
-       c.auto_suppress as "autoSuppress", c.fallback_channel_id as "fallbackChannelId",
+       (select coalesce(json_agg(json_build_object('name', t.name, 'definition', t.definition) order by t.name), '[]')
+        from (select * from templates t where t.channel_id = c.id order by name limit 100) t) as templates,
+       c.auto_suppress as "autoSuppress", c.countries, c.fallback_channel_id as "fallbackChannelId",
        c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
        c.one_click as "oneClick",
        (select coalesce(json_agg(json_build_object('channelId', f.id, 'name', f.name) order by f.name), '[]')
@@ -613,6 +616,7 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
                   'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
                   'channelId', coalesce(s.former_channels[1], s.channel_id),
                   'messageType', s.message_type, 'reference', s.reference, 'metadata', s.metadata,
+                  'segments', s.segments, 'encoding', s.encoding,
                   'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
                   'providerAt', c.provider_at, 'providerCode', c.provider_code,
                   'status', c.status, 'delivery', c.delivery, 'tried', c.tried,
@@ -766,7 +770,7 @@ from suppressions where id = $1 and erased_at is null;
 
 -- content_of_scheduled: Reads channel and message of a scheduled send.
 -- $1: the send; $2: its account, null for any.
-select s.channel_id as "channelId", c.provider, s.message
+select s.channel_id as "channelId", c.provider, c.countries, s.message
 from scheduled_sends s join channels c on c.id = s.channel_id
 where s.request_id = $1 and ($2::uuid is null or s.account_id = $2);
 
@@ -1792,7 +1796,7 @@ ways as (
          case when target.id is not null then json_build_object(
            'channelId', target.id, 'name', target.name, 'provider', target.provider,
            'sealedConfig', target.sealed_config, 'isDeleted', target.deleted_at is not null,
-           'expireAfterSeconds', target.expire_after_seconds,
+           'expireAfterSeconds', target.expire_after_seconds, 'countries', target.countries,
            'template', (select t.definition from templates t
                         where t.channel_id = target.id
                           and t.name = s.message->'template'->>'name')) end as target
@@ -1823,6 +1827,7 @@ select s.request_id as "requestId", s.status as "status",
      order by e.at desc limit 1) end as "undelivered",
   s.send_at as "sendAt", s.reference as "reference",
   s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
+  s.segments as "segments", s.encoding as "encoding",
   case when s.former_channels is not null then s.channel_id end as "sentThrough",
        s.message, s.former_channels as "formerChannels", s.channel_id as "presentChannelId",
        s.expires_at as "expiresAt", clock_timestamp() as now,
@@ -1878,7 +1883,7 @@ select own.*
 from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
 cross join lateral (
   select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
-    case when provider in ('twilio', 'vonage') then sealed_config end as "sealedConfig",
+    countries, case when provider in ('twilio', 'vonage') then sealed_config end as "sealedConfig",
     deleted_at is not null as "isDeleted"
   from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own;
 
@@ -1906,6 +1911,7 @@ from (
        order by e.at desc limit 1) end as "undelivered",
     s.send_at as "sendAt", s.reference as "reference",
     s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
+    s.segments as "segments", s.encoding as "encoding",
     case when s.former_channels is not null then s.channel_id end as "sentThrough"
   from sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)
   union all
@@ -1918,7 +1924,7 @@ from (
     null as "delivery", null as "deliveryAt", null as "undelivered",
     s.send_at as "sendAt", s.reference as "reference",
     s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
-    null as "sentThrough"
+    s.segments as "segments", s.encoding as "encoding", null as "sentThrough"
   from scheduled_sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)) found
   left join send_events e on e.request_id = found."requestId"
 order by e.id;
@@ -2442,7 +2448,8 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz,
+    "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
+    "recordBy" timestamptz,
     "isLater" boolean)) with ordinality as fields
   where now() < $5::timestamptz),
 -- The key, if it is unused, or its last use has expired.
@@ -2501,13 +2508,13 @@ recorded as (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, lane, behind,
     overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-    metadata, counted_as)
+    metadata, segments, encoding, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-    reference, "expiresInSeconds", metadata, 'waiting'
+    reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2521,12 +2528,12 @@ scheduled as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, expires_in_seconds, metadata)
+    send_at, reference, expires_in_seconds, metadata, segments, encoding)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", traceparent, "sendAt", reference, "expiresInSeconds",
-    metadata
+    metadata, segments, encoding
   from admitted where "isLater"
   order by ordinality
   returning request_id, null::uuid, false, account_id, channel_id, accepted_at)
@@ -2544,7 +2551,8 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)) with ordinality as fields
+    "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
@@ -2599,13 +2607,13 @@ recorded as (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, lane, behind,
     overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-    metadata, counted_as)
+    metadata, segments, encoding, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-    reference, "expiresInSeconds", metadata, 'waiting'
+    reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2627,13 +2635,13 @@ recorded as (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, lane, behind,
     overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-    metadata, counted_as)
+    metadata, segments, encoding, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-    reference, "expiresInSeconds", metadata, 'waiting'
+    reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from (
     -- The send before it in its lane, and whether it goes to the overflow.
     select given.*,
@@ -2660,7 +2668,8 @@ recorded as (
         "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
         "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
         "traceparent" text, "sendAt" timestamptz, "reference" text,
-        "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)
+        "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
+        "recordBy" timestamptz)
       where clock_timestamp() < "recordBy") given) ordered
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2682,7 +2691,8 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)) with ordinality as fields
+    "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
@@ -2737,13 +2747,13 @@ recorded as (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, lane, behind,
     overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-    metadata, counted_as)
+    metadata, segments, encoding, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-    reference, "expiresInSeconds", metadata, 'waiting'
+    reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -2770,7 +2780,8 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)) with ordinality as fields
+    "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
@@ -2810,13 +2821,13 @@ recorded as (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, lane, behind,
     overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-    metadata, counted_as)
+    metadata, segments, encoding, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-    reference, "expiresInSeconds", metadata, 'waiting'
+    reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
     behind is not null as "isBehind", account_id, channel_id, accepted_at),
@@ -3049,6 +3060,7 @@ given as materialized (
             greatest(s.accepted_at, s.send_at)
               + s.expires_in_seconds * interval '1 s') - clock_timestamp())) as "expireAfterSeconds",
     s.traceparent, s.reference, s.expires_in_seconds as "expiresInSeconds", s.metadata,
+    s.segments, s.encoding,
     s.send_at as "sendAt", s.accepted_at as "acceptedAt",
          row_number() over (order by s.send_at, s.seq) as ordinality
   from chosen s join channels on channels.id = s.channel_id),
@@ -3088,13 +3100,13 @@ insert into sends (
   request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
   contact_name, message_type, message, flow_id, close_conversation, lane, behind,
   overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-  metadata, accepted_at)
+  metadata, segments, encoding, accepted_at)
 select
   "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
   contact->>'value', contact->>'name', message->>'type', message, "flowId",
   "closeConversation", lane, behind, overflow,
   clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-  reference, "expiresInSeconds", metadata, "acceptedAt"
+  reference, "expiresInSeconds", metadata, segments, encoding, "acceptedAt"
 from ordered
 order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
@@ -3122,6 +3134,7 @@ given as materialized (
             greatest(s.accepted_at, s.send_at)
               + s.expires_in_seconds * interval '1 s') - clock_timestamp())) as "expireAfterSeconds",
     s.traceparent, s.reference, s.expires_in_seconds as "expiresInSeconds", s.metadata,
+    s.segments, s.encoding,
     s.send_at as "sendAt", s.accepted_at as "acceptedAt",
          row_number() over (order by s.send_at, s.seq) as ordinality
   from chosen s join channels on channels.id = s.channel_id),
@@ -3161,13 +3174,13 @@ insert into sends (
   request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
   contact_name, message_type, message, flow_id, close_conversation, lane, behind,
   overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-  metadata, accepted_at)
+  metadata, segments, encoding, accepted_at)
 select
   "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
   contact->>'value', contact->>'name', message->>'type', message, "flowId",
   "closeConversation", lane, behind, overflow,
   clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
-  reference, "expiresInSeconds", metadata, "acceptedAt"
+  reference, "expiresInSeconds", metadata, segments, encoding, "acceptedAt"
 from ordered
 order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
@@ -5045,7 +5058,7 @@ select s.request_id as "requestId", 'queued' as "status", s.channel_id as "chann
   null as "delivery", null as "deliveryAt", null as "undelivered",
   s.send_at as "sendAt", s.reference as "reference",
   s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
-  null as "sentThrough" from s;
+  s.segments as "segments", s.encoding as "encoding", null as "sentThrough" from s;
 
 -- resend_callbacks_of_endpoint: Makes a page of the callbacks of an endpoint wait again.
 -- $1: the endpoint; $2: since when; $3: whether only those that were given up; $4: after this send; $5: and number;
@@ -5136,7 +5149,8 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)) with ordinality as fields
+    "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The keys that are unused, or whose last use has expired.
 keyed as (
@@ -5170,12 +5184,12 @@ recorded as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, expires_in_seconds, metadata)
+    send_at, reference, expires_in_seconds, metadata, segments, encoding)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", traceparent, "sendAt", reference, "expiresInSeconds",
-    metadata
+    metadata, segments, encoding
   from admitted
   order by ordinality
   returning request_id as "requestId", accepted_at),
@@ -5197,7 +5211,8 @@ given as materialized (
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
     "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
     "traceparent" text, "sendAt" timestamptz, "reference" text,
-    "expiresInSeconds" int, "metadata" jsonb, "recordBy" timestamptz)) with ordinality as fields
+    "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The keys that are unused, or whose last use has expired.
 keyed as (
@@ -5231,12 +5246,12 @@ recorded as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
     contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, expires_in_seconds, metadata)
+    send_at, reference, expires_in_seconds, metadata, segments, encoding)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
     "closeConversation", traceparent, "sendAt", reference, "expiresInSeconds",
-    metadata
+    metadata, segments, encoding
   from admitted
   order by ordinality
   returning request_id as "requestId", accepted_at)

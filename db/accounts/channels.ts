@@ -16,6 +16,8 @@ export interface Channel {
   ordering: Ordering
   /** How long its sends may wait; null if they don't expire. */
   expireAfterSeconds: number | null
+  /** The countries whose phone numbers it sends to; null for all. */
+  countries: string[] | null
   /** Null unless its config has limits of its own. */
   sealedConfig: string | null
   /** Whether it was deleted. Then it looks absent, except to a repeat of a request from before the deletion. */
@@ -48,7 +50,7 @@ const findOwnStatement = prepared<Channel & ChannelOwner>(
     from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
     cross join lateral (
       select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
-        ${sealedLimits} as "sealedConfig",
+        countries, ${sealedLimits} as "sealedConfig",
         deleted_at is not null as "isDeleted"
       from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own`,
 )
@@ -84,6 +86,8 @@ export interface ChannelFields {
   fallbackOn?: FallbackCause[] | null
   fallbackWithinSeconds?: number | null
   oneClick?: boolean
+  /** The countries whose phone numbers it sends to; null for all. */
+  countries?: string[] | null
 }
 
 export async function createChannel(
@@ -179,6 +183,7 @@ export function listChannels(db: Database, accountId: string) {
       rateSeconds: channels.rateSeconds,
       maxInFlight: channels.maxInFlight,
       autoSuppress: channels.autoSuppress,
+      countries: channels.countries,
       fallbackChannelId: channels.fallbackChannelId,
       fallbackOn: channels.fallbackOn,
       fallbackWithinSeconds: channels.fallbackWithinSeconds,

@@ -1,10 +1,11 @@
+import type { SmsSize } from '../../src/core/messages/segments.ts'
 import type { Ordering } from '../../src/core/sends/lane.ts'
 import type { SendRequest } from '../../src/core/sends/send-request.ts'
 import { scheduledSends, sends } from '../schema.ts'
 import { sqlList, sqlText } from '../statement.ts'
 
 /** A send to record: the client's request, and the fields that the service adds. */
-export interface NewSend extends Omit<SendRequest, 'mediaContent'> {
+export interface NewSend extends Omit<SendRequest, 'mediaContent'>, Partial<SmsSize> {
   requestId: string
   accountId: string
   channelId: string
@@ -39,6 +40,8 @@ const fieldTypes = {
   reference: 'text',
   expiresInSeconds: 'int',
   metadata: 'jsonb',
+  segments: 'int',
+  encoding: 'text',
   recordBy: 'timestamptz',
 } satisfies Record<keyof NewSend, string>
 
@@ -69,6 +72,8 @@ const columns = {
   reference: 'reference',
   expiresInSeconds: '"expiresInSeconds"',
   metadata: 'metadata',
+  segments: 'segments',
+  encoding: 'encoding',
 } satisfies Columns & Record<keyof Columns & keyof NewSend, string>
 
 const keys = Object.keys(columns) as (keyof typeof columns)[]
@@ -103,4 +108,5 @@ export const fieldsOfScheduled = sqlText`
         extract(epoch from (
           ${ownExpiry}) - clock_timestamp())) as "expireAfterSeconds",
   s.traceparent, s.reference, s.expires_in_seconds as "expiresInSeconds", s.metadata,
+  s.segments, s.encoding,
   s.send_at as "sendAt", s.accepted_at as "acceptedAt"`

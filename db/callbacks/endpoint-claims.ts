@@ -74,6 +74,7 @@ const dueCallbacks = sqlText`
              'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
              'channelId', ${postedChannel},
              'messageType', s.message_type, 'reference', s.reference, 'metadata', s.metadata,
+             'segments', s.segments, 'encoding', s.encoding,
              'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
              'providerAt', c.provider_at, 'providerCode', c.provider_code,
              'status', c.status, 'delivery', c.delivery, 'tried', c.tried,

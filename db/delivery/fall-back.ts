@@ -42,6 +42,7 @@ interface CandidateTarget {
   sealedConfig: string
   isDeleted: boolean
   expireAfterSeconds: number | null
+  countries: string[] | null
   template: object | null
 }
 
@@ -58,7 +59,7 @@ const findStatement = prepared<CandidateRow>(
              case when target.id is not null then json_build_object(
                'channelId', target.id, 'name', target.name, 'provider', target.provider,
                'sealedConfig', target.sealed_config, 'isDeleted', target.deleted_at is not null,
-               'expireAfterSeconds', target.expire_after_seconds,
+               'expireAfterSeconds', target.expire_after_seconds, 'countries', target.countries,
                'template', (select t.definition from templates t
                             where t.channel_id = target.id
                               and t.name = s.message->'template'->>'name')) end as target

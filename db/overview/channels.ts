@@ -213,9 +213,10 @@ export interface ChannelFacts {
   expectsReceipts: boolean
   receiptAt: Date | null
   createdAt: Date
-  templates: string[]
+  templates: { name: string; definition: object }[]
   /** Null for all. */
   autoSuppress: AutoCause[] | null
+  countries: string[] | null
   fallbackChannelId: string | null
   fallbackOn: FallbackCause[] | null
   fallbackWithinSeconds: number | null
@@ -235,8 +236,9 @@ const factsStatement = prepared<ChannelFacts>(
     select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "expireAfterSeconds",
            c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds", c.max_in_flight as "maxInFlight",
            c.expects_receipts as "expectsReceipts", c.receipt_at as "receiptAt", c.created_at as "createdAt",
-           array(select name from templates t where t.channel_id = c.id order by name limit ${maxTemplates}) as templates,
-           c.auto_suppress as "autoSuppress", c.fallback_channel_id as "fallbackChannelId",
+           (select coalesce(json_agg(json_build_object('name', t.name, 'definition', t.definition) order by t.name), '[]')
+            from (select * from templates t where t.channel_id = c.id order by name limit ${maxTemplates}) t) as templates,
+           c.auto_suppress as "autoSuppress", c.countries, c.fallback_channel_id as "fallbackChannelId",
            c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
            c.one_click as "oneClick",
            (select coalesce(json_agg(json_build_object('channelId', f.id, 'name', f.name) order by f.name), '[]')

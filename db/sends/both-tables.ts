@@ -60,6 +60,8 @@ const columns: Record<keyof SendRecord, [ofSend: string, ofScheduled?: string]> 
   reference: ['s.reference'],
   expiresInSeconds: ['s.expires_in_seconds'],
   metadata: ['s.metadata'],
+  segments: ['s.segments'],
+  encoding: ['s.encoding'],
   sentThrough: [sentThrough, 'null'],
 }
 

@@ -86,9 +86,11 @@ const cancelScheduledStatement = prepared<CanceledSend>(
     -- Their states, numbered. A trigger counts them.
     written as (
       insert into sends as s (
-        ${scheduledColumnNames}, accepted_at, status, finished_at, change_number)
+        ${scheduledColumnNames},
+        accepted_at, status, finished_at, change_number)
       select
-        ${scheduledColumnNames}, accepted_at, 'canceled', clock_timestamp(), 1
+        ${scheduledColumnNames},
+        accepted_at, 'canceled', clock_timestamp(), 1
       from taken
       returning
         s.request_id, s.status,

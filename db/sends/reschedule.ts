@@ -84,6 +84,7 @@ export async function rescheduleSend(
 export interface ScheduledContent {
   channelId: string
   provider: string
+  countries: string[] | null
   message: Message
 }
 
@@ -92,7 +93,7 @@ const contentStatement = prepared<ScheduledContent>(
   'Reads channel and message of a scheduled send.',
   sqlText`
     -- $1: the send; $2: its account, null for any.
-    select s.channel_id as "channelId", c.provider, s.message
+    select s.channel_id as "channelId", c.provider, c.countries, s.message
     from scheduled_sends s join channels c on c.id = s.channel_id
     where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)`,
 )

@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Channel } from '../../db/accounts/channels.ts'
+import { smsSizeOf } from '../core/messages/segments.ts'
 import { answerJson } from './answer.ts'
 import type { BodySteps } from './body/body-steps.ts'
 import { type ApiEnv, factory, stateOf } from './context.ts'
@@ -41,7 +42,7 @@ export function sendMessage(
         if (issue && !hasIdempotencyKey(incoming)) throw new ApiError('invalid_body', issue)
         const channel = await findOwnChannel(state, c.req.param('channelId') ?? request.channelId)
         if (channel.isDeleted) return await answerRepeatOnly(c, channel)
-        await checkAgainstChannel(state, request, channel)
+        const rules = await checkAgainstChannel(state, request, channel)
         const message = await applyTemplate(state, request.message, channel)
         const idempotency = idempotencyOf(incoming, state, channel)
         const earlier = await findEarlier(state, idempotency)
@@ -49,7 +50,8 @@ export function sendMessage(
         if (issue) throw new ApiError('invalid_body', issue)
         await limiter.rateLimit(state)
         const traceparent = clientsTraceparent(incoming)
-        const send = { request: { ...request, message }, channel, when, traceparent }
+        const sms = smsSizeOf(rules, request.contact, message)
+        const send = { request: { ...request, message }, channel, when, sms, traceparent }
         const recorded = await record(state, send, idempotency)
         if ('earlier' in recorded) return await answerRepeat(c, recorded.earlier, { isCounted: true })
         if (when === 'now') await enqueue(state, [recorded.wakeUp])

@@ -4,6 +4,7 @@ import { accountExists, type RateLimit } from '../../db/accounts/accounts.ts'
 import type { Database } from '../../db/connection/client.ts'
 import { type Permission, permissions } from '../core/accounts/api-key.ts'
 import { type Contact, contactIssue, parseContact, parseStoredContact } from '../core/contacts/contact.ts'
+import { isCountry } from '../core/contacts/country.ts'
 import { isLongerThan, isStorable } from '../core/requests/characters.ts'
 import { describeIssue, joinIssues } from '../core/requests/issues.ts'
 import { durationMs, parsePastMoment, pastMomentWanted } from '../core/requests/past-moment.ts'
@@ -73,6 +74,17 @@ export function causeList(text: string): AutoCause[] | 'all' {
   const named = [...new Set(text.split(',').map((name) => name.trim()))]
   if (named.every((name): name is AutoCause => autoCauses.some((known) => known === name))) return named
   throw new InvalidArgumentError(`Use all, none, or one or more of ${autoCauses.join(',')}.`)
+}
+
+/** The codes of countries; `none` stays as it is, because commander treats null as a missing value. */
+export function countryList(text: string): string[] | 'none' {
+  if (text === 'none') return text
+  const codes = [...new Set(text.split(',').map((code) => code.trim().toUpperCase()))]
+  const unknown = codes.find((code) => !isCountry(code))
+  if (unknown === undefined) return codes
+  throw new InvalidArgumentError(
+    `${unknown === '' ? 'A code is missing' : `No country has the code ${unknown}`}. Use codes of two letters, e.g. DE,AT,CH; or none.`,
+  )
 }
 
 /** A part of the reason for which sends failed. */

@@ -6,7 +6,7 @@ import { type OnUncertain, onUncertainWords } from '../core/sends/outcome.ts'
 import { type AutoCause, autoCauses } from '../core/suppression/suppression.ts'
 import { providerOf } from '../providers/known.ts'
 import { CliError } from './answer.ts'
-import { callRate, causeList, limit, type Rate } from './arguments.ts'
+import { callRate, causeList, countryList, limit, type Rate } from './arguments.ts'
 
 /** The options of `channel create` and `channel update`. */
 export interface ChannelOptions {
@@ -22,11 +22,13 @@ export interface ChannelOptions {
   maxInFlight?: number
   autoSuppress?: AutoCause[] | 'all'
   oneClick?: 'on' | 'off'
+  countries?: string[] | 'none'
 }
 
 /** Options that weren't given are left out, so that their fields stay unchanged. */
 export function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelFields> {
-  const { name, onUncertain, ordering, expireAfter, rate, maxInFlight, autoSuppress, oneClick } = options
+  const { name, onUncertain, ordering, expireAfter, rate, maxInFlight } = options
+  const { autoSuppress, countries, oneClick } = options
   return {
     ...(name !== undefined && { name }),
     ...(onUncertain !== undefined && { onUncertain }),
@@ -34,6 +36,7 @@ export function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelField
     ...(expireAfter !== undefined && { expireAfterSeconds: expireAfter || null }),
     ...(rate !== undefined && { rateCalls: rate.calls || null, rateSeconds: rate.seconds || null }),
     ...(maxInFlight !== undefined && { maxInFlight: maxInFlight || null }),
+    ...(countries !== undefined && { countries: countries === 'none' ? null : countries }),
     ...(autoSuppress !== undefined && { autoSuppress: autoSuppress === 'all' ? null : autoSuppress }),
     ...(oneClick !== undefined && { oneClick: oneClick === 'on' }),
   }
@@ -55,6 +58,12 @@ export const autoSuppressOption = [
   '--auto-suppress <causes>',
   `suppress contacts after these: ${autoCauses.join(',')}; "none": after nothing; default: all`,
   causeList,
+] as const
+
+export const countriesOption = [
+  '--countries <codes>',
+  'send to phone numbers of these countries only, by their codes of two letters, e.g. DE,AT,CH; "none": of all',
+  countryList,
 ] as const
 
 export const expireAfterOption = [

@@ -34,6 +34,7 @@ import {
   autoSuppressOption,
   type ChannelOptions,
   checkOneClick,
+  countriesOption,
   expireAfterOption,
   fieldsOf,
   maxInFlightOption,
@@ -93,6 +94,7 @@ function createCommand(channel: Command, answer: Answerer): void {
     .option(...maxInFlightOption)
     .option(...autoSuppressOption)
     .addOption(oneClickOption())
+    .option(...countriesOption)
     .action((options: NewChannelOptions, command: Command) =>
       answer(command, async (context) => {
         const { db, actor } = context
@@ -146,6 +148,7 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option(...maxInFlightOption)
     .option(...autoSuppressOption)
     .addOption(oneClickOption())
+    .option(...countriesOption)
     .action((id: string, options: Partial<ChannelOptions> & FallbackOptions, command: Command) =>
       answer(command, async (context) => {
         const { db, actor } = context

@@ -94,6 +94,7 @@ test('the templates of a channel say which variables they take, oldest first', a
     ['mike', '{{a}}'],
   ] as const)
     await setTemplate(db, { channelId, name, definition: { text } })
+  const oneSegment = { segments: 1, encoding: 'gsm-7' }
   expect(await allPages(service, account, path, 'templates', 1)).toEqual([
     {
       name: 'zulu',
@@ -101,10 +102,11 @@ test('the templates of a channel say which variables they take, oldest first', a
         { key: 'name', required: true },
         { key: 'code', required: true },
       ],
+      ...oneSegment,
       setAt: expect.any(String),
     },
-    { name: 'alpha', variables: [], setAt: expect.any(String) },
-    { name: 'mike', variables: [{ key: 'a', required: true }], setAt: expect.any(String) },
+    { name: 'alpha', variables: [], ...oneSegment, setAt: expect.any(String) },
+    { name: 'mike', variables: [{ key: 'a', required: true }], ...oneSegment, setAt: expect.any(String) },
   ])
   // Templates of the same moment are in the order of their names.
   await db.update(templates).set({ setAt: new Date() }).where(eq(templates.channelId, channelId))

@@ -133,6 +133,7 @@ async function recordByStep(content: Buffer, db = service.runtime.db): Promise<b
     provider: 'sandbox',
     ordering: 'none',
     expireAfterSeconds: null,
+    countries: null,
     sealedConfig: null,
     isDeleted: false,
   } as const
@@ -141,7 +142,7 @@ async function recordByStep(content: Buffer, db = service.runtime.db): Promise<b
     deadline: new Deadline(20_000),
     caller: { accountId: account.accountId } as Caller,
   }
-  const send = { request, channel, when: 'now', traceparent: undefined } as const
+  const send = { request, channel, when: 'now', sms: undefined, traceparent: undefined } as const
   return await record(state, send, undefined).then(
     () => true,
     () => false,

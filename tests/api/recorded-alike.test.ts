@@ -91,6 +91,8 @@ const otherFields = {
   reference: 'order 7',
   expiresInSeconds: 60,
   metadata: { shop: 'Berlin' },
+  segments: 1,
+  encoding: 'gsm-7',
   ...tooLate,
 } satisfies Omit<Required<NewSend>, 'requestId' | 'accountId' | 'channelId'>
 

@@ -217,12 +217,12 @@ async function olderDatabase(
     drop table scheduled_sends, provider_files;
     alter table idempotency_keys drop column batch;
     alter table sends drop column reference, drop column send_at,
-      drop column expires_in_seconds, drop column metadata;
+      drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding;
     drop index sends_of_account;
     drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests, person_sessions, people, people_since;
     drop function note_people;
     alter table channels drop column auto_suppress, drop column fallback_channel_id, drop column fallback_on,
-      drop column fallback_within_seconds, drop column shown_config, drop column one_click;
+      drop column fallback_within_seconds, drop column shown_config, drop column one_click, drop column countries;
     alter table sends alter column seq set generated always, drop column former_channels;
     alter table sends drop column change_number`)
   return { databaseUrl, client }

@@ -4,8 +4,10 @@ import type { ChannelFacts, LastFailure, ListedChannel } from '../../../db/overv
 import type { Role } from '../../core/accounts/person.ts'
 import { channelStatus } from '../../core/channels/channel-status.ts'
 import { plainWarning } from '../../core/channels/plain-channel.ts'
+import { smsSizeOfTemplate } from '../../core/messages/segments.ts'
 import { shownFallback } from '../../core/sends/fallback.ts'
 import { autoCauses } from '../../core/suppression/suppression.ts'
+import { findProvider } from '../../providers/known.ts'
 import { unknownCodes } from '../../providers/unknown-codes.ts'
 import { History } from '../audit/history.tsx'
 import { HourChart } from '../numbers/chart.tsx'
@@ -186,6 +188,7 @@ function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) 
             'none so far'
           )}
         </Fact>
+        <Fact name="Countries">{facts.countries?.join(', ') ?? 'all'}</Fact>
         <Fact name="Auto-suppress">{(facts.autoSuppress ?? autoCauses).join(', ') || 'none'}</Fact>
         {facts.oneClick && <Fact name="Unsubscribe">with one click</Fact>}
         <Fact name="Fallback">
@@ -201,7 +204,7 @@ function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) 
             ))}
           </Fact>
         )}
-        <Fact name="Templates">{templates.length === 0 ? 'none registered' : templates.join(', ')}</Fact>
+        <Fact name="Templates">{templateWords(channel.provider, templates)}</Fact>
         {shownConfig ? (
           Object.entries(shownConfig).map(([name, value]) => <Fact name={name}>{String(value)}</Fact>)
         ) : (
@@ -213,4 +216,16 @@ function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) 
       </dl>
     </section>
   )
+}
+
+/** Each with the segments of its fixed text, where the channel sends it as SMS. */
+function templateWords(provider: string, templates: ChannelFacts['templates']): string {
+  const rules = findProvider(provider)
+  const words = templates.map(({ name, definition }) => {
+    const size = rules && smsSizeOfTemplate(rules, definition)
+    return size
+      ? `${name} (${size.segments} ${size.segments === 1 ? 'segment' : 'segments'}, ${size.encoding})`
+      : name
+  })
+  return words.join(', ') || 'none registered'
 }

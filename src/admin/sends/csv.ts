@@ -30,6 +30,8 @@ const columns: Record<
   providerCode: (send) => summaryOf(send, 'masked').providerCode,
   reference: ({ reference }) => reference,
   flowId: ({ flowId }) => flowId,
+  segments: ({ segments }) => segments?.toString(),
+  encoding: ({ encoding }) => encoding,
   expiresInSeconds: ({ expiresInSeconds }) => expiresInSeconds?.toString(),
   // It may name the contact.
   metadata: ({ metadata }, _, contacts) =>

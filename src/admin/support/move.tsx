@@ -45,7 +45,7 @@ export function move({ db, log, settings }: AdminRuntime): AdminApp {
     // The form was sent twice.
     const isSame = contact.type === contactType && contact.value === contactValue
     if (isSame) return c.redirect(`/support/${requestId}`, 303)
-    const issue = contactIssue(providerOf(content.provider), contact, content.message)
+    const issue = contactIssue(providerOf(content.provider), contact, content.message, content.countries)
     if (issue) throw new PageError(400, `${issue}.`)
     const moved = await audited(
       db,

@@ -51,6 +51,11 @@ export function SendDetails(props: SendDetailsProps) {
             </a>
           </Fact>
         )}
+        {timeline.segments !== null && (
+          <Fact name="Segments">
+            {timeline.segments} <span class="muted">{timeline.encoding}</span>
+          </Fact>
+        )}
         {timeline.metadata !== null && (
           <Fact name="Metadata">
             {showsContent ? (

@@ -8,9 +8,9 @@ import {
 } from '../../../db/accounts/own-channels.ts'
 import { accountLists } from '../../core/accounts/account-lists.ts'
 import { channelStatus } from '../../core/channels/channel-status.ts'
+import { smsSizeOfTemplate } from '../../core/messages/segments.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { shownFallback } from '../../core/sends/fallback.ts'
-import { providerOf } from '../../providers/known.ts'
 import type { Needs } from '../../runtime.ts'
 import { channelRules } from '../../sends/channel-rules.ts'
 import type { ApiEnv } from '../context.ts'
@@ -18,12 +18,15 @@ import { routes } from '../routes.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import type { AccountSteps } from './steps.ts'
 
+const noSize = { segments: null, encoding: null }
+
 type ChannelNeeds = Needs<'db' | 'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>
 
 /** The means of an account to send: its channels with their templates, and its flows (docs/reference/api.md#channels). */
 export function serveChannels(runtime: ChannelNeeds, { serve, withConnection, limiter }: AccountSteps) {
   const { db } = runtime
-  const shown = createShowChannel(runtime)
+  const rulesOf = channelRules(runtime)
+  const shown = showChannelBy(rulesOf)
 
   const find = async (c: Context<ApiEnv>) => {
     const { accountId } = c.var.caller
@@ -50,15 +53,16 @@ export function serveChannels(runtime: ChannelNeeds, { serve, withConnection, li
     }),
 
     listTemplates: serve(routes.listTemplates, async (c, { query }) => {
-      const { channelId, provider } = await find(c)
+      const channel = await find(c)
       await limiter.rateLimit(c.var)
-      const { items, next } = await withConnection(c.var, () => pageOfTemplates(db, channelId, query))
-      const { template } = providerOf(provider)
+      const { items, next } = await withConnection(c.var, () => pageOfTemplates(db, channel.channelId, query))
+      const rules = rulesOf(channel)
       return {
         requestId: c.var.requestId,
         templates: items.map(({ name, definition, setAt }) => ({
           name,
-          variables: template.variablesOf(definition).map((key) => ({ key, required: true })),
+          variables: rules.template.variablesOf(definition).map((key) => ({ key, required: true })),
+          ...(smsSizeOfTemplate(rules, definition) ?? noSize),
           setAt,
         })),
         next: accountLists.templates.writeNext(next),
@@ -75,8 +79,7 @@ export function serveChannels(runtime: ChannelNeeds, { serve, withConnection, li
 }
 
 /** Creates the function that makes the answer's form of a channel: what it takes now, and whether it works. */
-function createShowChannel(runtime: ChannelNeeds) {
-  const rulesOf = channelRules(runtime)
+function showChannelBy(rulesOf: ReturnType<typeof channelRules>) {
   return (channel: OwnChannel) => {
     const { channelId, name, provider } = channel
     const { contactTypes, messageTypes } = rulesOf(channel)

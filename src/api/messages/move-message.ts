@@ -29,7 +29,8 @@ export function moveMessage(
     if (!canBeRecordId(requestId)) throw messageNotFound()
     if (contact) {
       const content = await deadline.spend(findScheduledContent(db, requestId, accountId))
-      const issue = content && contactIssue(providerOf(content.provider), contact, content.message)
+      const issue =
+        content && contactIssue(providerOf(content.provider), contact, content.message, content.countries)
       if (issue) throw new ApiError('unsupported_by_channel', issue)
     }
     const moved = await deadline.spend(rescheduleSend(db, { requestId, accountId, sendAt, contact }))

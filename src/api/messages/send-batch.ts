@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
 import type { Channel } from '../../../db/accounts/channels.ts'
+import { smsSizeOf } from '../../core/messages/segments.ts'
 import { batchFingerprint, fingerprint, hashIdempotencyKey } from '../../core/requests/idempotency-key.ts'
 import { joinIssues, withPaths } from '../../core/requests/issues.ts'
 import type { SendRequest } from '../../core/sends/send-request.ts'
@@ -60,12 +61,13 @@ export function sendBatch(
       const traceparent = clientsTraceparent(incoming)
       const sends = await each(contents, async (request, index): Promise<CheckedSend> => {
         const channel = channels[index] as Channel
-        await steps.checkAgainstChannel({ caller, deadline }, request, channel)
+        const rules = await steps.checkAgainstChannel({ caller, deadline }, request, channel)
         const message = await steps.applyTemplate(state, request.message, channel)
         return {
           request: { ...request, message },
           channel,
           when: schedules[index]?.when ?? 'now',
+          sms: smsSizeOf(rules, request.contact, message),
           traceparent,
         }
       })

@@ -86,6 +86,8 @@ const exampleOf = (type: CallbackType): unknown =>
       messageType: 'text',
       reference: null,
       metadata: null,
+      segments: 1,
+      encoding: 'gsm-7',
       flowId: null,
       conversationId: null,
       attempts: 1,
@@ -110,6 +112,8 @@ const changedSend = named(
       requestId: uuid('The id of the send.'),
       reference: text("The client's own id of the send.").nullable(),
       metadata: timelineFields.metadata,
+      segments: timelineFields.segments,
+      encoding: timelineFields.encoding,
       sequence: z
         .int()
         .min(1)

@@ -3,6 +3,7 @@ import { accountLists } from '../../core/accounts/account-lists.ts'
 import { channelStatuses, failingReason } from '../../core/channels/channel-status.ts'
 import { contactTypes } from '../../core/contacts/contact.ts'
 import { messageTypes } from '../../core/messages/message.ts'
+import { encodings } from '../../core/messages/segments.ts'
 import { fallbackCauses } from '../../core/sends/fallback.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { exampleIds } from './examples.ts'
@@ -53,6 +54,13 @@ const template = named(
     .object({
       name: text('The name that sends use.'),
       variables: z.array(variable).describe('The variables that a send gives.'),
+      segments: z
+        .int()
+        .nullable()
+        .describe(
+          'How many segments its text takes as SMS, without its variables. Null if the channel sends no SMS, or only the provider knows the text.',
+        ),
+      encoding: z.enum(encodings).nullable().describe('The encoding of that SMS; null as `segments` is.'),
       setAt: time('When it was registered, or last changed.'),
     })
     .describe('A template that is registered with a channel.'),
@@ -81,6 +89,8 @@ const exampleChannel = {
 const exampleTemplate = {
   name: 'welcome',
   variables: [{ key: 'name', required: true }],
+  segments: 1,
+  encoding: 'gsm-7',
   setAt: '2026-11-20T09:12:44.301Z',
 }
 

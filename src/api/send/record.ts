@@ -9,6 +9,7 @@ import {
 import type { NewSend } from '../../../db/admission/new-send.ts'
 import { isRowFault, isTooLate } from '../../../db/connection/errors.ts'
 import { maskContact } from '../../core/contacts/contact.ts'
+import type { SmsSize } from '../../core/messages/segments.ts'
 import type { WakeUp } from '../../core/sends/send-job.ts'
 import type { SendRequest } from '../../core/sends/send-request.ts'
 import { logEvent } from '../../platform/log/logger.ts'
@@ -34,6 +35,8 @@ export interface CheckedSend {
   request: SendRequest
   channel: Channel
   when: When
+  /** Undefined if it doesn't go as SMS, or only the provider knows the text. */
+  sms: SmsSize | undefined
   /** The client's own. */
   traceparent: string | undefined
 }
@@ -78,7 +81,7 @@ export function createRecord(
 /** The row of a send to record, with the deadline of its insert. */
 export function rowOf(
   { requestId, caller, deadline }: Pick<RequestState, 'requestId' | 'caller' | 'deadline'>,
-  { request, channel, traceparent }: CheckedSend,
+  { request, channel, sms, traceparent }: CheckedSend,
   idempotency: Idempotency | undefined,
 ): AcceptedSend {
   const { mediaContent, channelId: _, ...requestFields } = request
@@ -93,6 +96,7 @@ export function rowOf(
     idempotency,
     traceparent: traceparentOf(traceparent),
     recordByMs: performance.now() + deadline.leftMs - marginMs,
+    ...sms,
     // Last: V8 adds fields to a copied object slowly.
     ...requestFields,
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { sealConfig } from '../channels/sealed-config.ts'
 import type { MessageType } from '../messages/message.ts'
+import type { SmsSize } from '../messages/segments.ts'
 import type { DeliveryState } from '../receipts/receipt.ts'
 import type { Metadata } from '../sends/send-request.ts'
 import type { SendStatus } from '../sends/timeline.ts'
@@ -56,6 +57,8 @@ export interface CallbackContent {
   messageType: MessageType | null
   reference: string | null
   metadata: Metadata | null
+  segments: number | null
+  encoding: SmsSize['encoding'] | null
   flowId: string | null
   conversationId: string | null
   attempts: number
@@ -80,12 +83,15 @@ function dataOf(callback: CallbackContent) {
   if (callback.type === testType) return { endpointId: callback.endpointId }
   const { requestId, reference, metadata, sequence, channelId, messageType, flowId, conversationId } =
     callback
+  const { segments, encoding } = callback
   const { attempts, providerAt, providerCode, status, delivery } = callback
   const stateThen = sendChanges[callback.type] ?? { status, delivery }
   return {
     requestId,
     reference,
     metadata,
+    segments,
+    encoding,
     sequence,
     ...stateThen,
     channelId,

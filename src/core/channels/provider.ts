@@ -12,6 +12,8 @@ export interface TemplateRules {
   definition: z.ZodType
   /** The keys of the variables that a send has to give, no more and no less. */
   variablesOf(definition: object): string[]
+  /** The text that the template becomes. Without it, only the provider knows the text. */
+  textOf?(definition: object, variables: readonly TemplateVariable[]): string | undefined
   /** Why an unregistered template can't be sent by its name; undefined if it can. */
   unregisteredIssue?(name: string): string | undefined
   /** Why an unregistered template can't have a variable of this key; undefined if it can. */
@@ -40,7 +42,9 @@ export interface MediaLimits {
 export type CodeDecision = Failure | { outcome: 'uncertain'; fault: Fault }
 
 /** The rules that may be narrower, or wider, for a channel than for its provider in general. */
-export type ChannelLimits = Partial<Pick<ProviderRules, 'messageTypes' | 'maxTextCharacters' | 'media'>>
+export type ChannelLimits = Partial<
+  Pick<ProviderRules, 'messageTypes' | 'maxTextCharacters' | 'media' | 'sendsSms'>
+>
 
 /**
  * A provider's rules that can be checked without calling it: when a channel is created, and when a send is accepted.
@@ -49,6 +53,8 @@ export interface ProviderRules<Config = object> {
   contactTypes: readonly ContactType[]
   messageTypes: readonly MessageType[]
   maxTextCharacters: number
+  /** A text to a phone goes as SMS, which is billed by its segments (src/core/messages/segments.ts). */
+  sendsSms?: boolean
   /** Default: only the API's own limits. */
   media?: Record<MediaType, MediaLimits>
   /** Set if it takes the fields of a mail (`email`). Otherwise they are refused. */

@@ -1,4 +1,5 @@
 import { anyOf } from '../any-of.ts'
+import { countriesOf } from './country.ts'
 import { emailPattern, maxEmailLength, parseEmail } from './email.ts'
 import { addressesIn, phonesIn } from './in-text.ts'
 import { parsePhone, parseStoredPhone, phoneIssue, phonePattern } from './phone.ts'
@@ -23,6 +24,8 @@ interface ContactKind {
   explains(text: string): boolean
   /** The values of this kind in a text that somebody pasted. */
   findIn(text: string): string[]
+  /** The countries that a normalised value may be of; null for a kind that has none. */
+  countriesOf: ((value: string) => readonly string[]) | null
   /** `parse` as a pattern, for clients that check before sending. */
   pattern: string
   maxLength?: number
@@ -51,6 +54,7 @@ export const contactKinds = {
     looksLike: (value) => parsePhone(value) !== undefined,
     explains: (text) => !text.includes('@') && /[0-9]/.test(text),
     findIn: phonesIn,
+    countriesOf,
     pattern: phonePattern,
     bounceIsOf: 'channel',
     mayFailOnceDelivered: false,
@@ -67,6 +71,7 @@ export const contactKinds = {
     looksLike: (value) => value.includes('@'),
     explains: (text) => text.includes('@'),
     findIn: addressesIn,
+    countriesOf: null,
     pattern: emailPattern,
     maxLength: maxEmailLength,
     bounceIsOf: 'account',

@@ -18,11 +18,13 @@ const definition = z.strictObject({
 export const textTemplate: TemplateRules = {
   definition,
   variablesOf: (given) => placeholdersOf(definition.parse(given).text),
+  textOf: renderText,
 }
 
 /** Fills the variables into the text. */
-export const renderText = (given: object, variables: readonly TemplateVariable[]): string =>
-  renderTemplate(definition.parse(given).text, variables)
+export function renderText(given: object, variables: readonly TemplateVariable[]): string {
+  return renderTemplate(definition.parse(given).text, variables)
+}
 
 /** Replaces the definition of a registered template by its text, with the variables filled in. Other messages are unchanged. */
 export function withTemplateText(message: Message) {

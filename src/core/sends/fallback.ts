@@ -50,6 +50,8 @@ export interface FallbackTarget {
   name: string
   isDeleted: boolean
   expireAfterSeconds: number | null
+  /** The countries whose phone numbers it sends to; null for all. */
+  countries: string[] | null
   /** Rules of its provider, with the limits of its config. */
   rules: ProviderRules
   /** Its template of the send's name. */
@@ -162,9 +164,9 @@ export function sinceFallback(events: readonly TimelineEvent[]): readonly Timeli
 /** The message as the channel sends it, by the rules of an accept; or why the channel can't. */
 function carry(
   { contact, message, hasPublicUrl }: Pick<EndedSend, 'contact' | 'message' | 'hasPublicUrl'>,
-  { rules, template: definition }: Pick<FallbackTarget, 'rules' | 'template'>,
+  { rules, countries, template: definition }: Pick<FallbackTarget, 'rules' | 'countries' | 'template'>,
 ): { message: Message } | { issue: string } {
-  const issue = sendIssue(rules, { contact, message, hasPublicUrl })
+  const issue = sendIssue(rules, { contact, message, countries, hasPublicUrl })
   if (issue) return { issue }
   if (message.type !== 'template') return { message }
   if (!definition)

@@ -1,5 +1,5 @@
 import type { MediaLimits, ProviderRules } from '../channels/provider.ts'
-import type { Contact } from '../contacts/contact.ts'
+import { type Contact, contactKinds } from '../contacts/contact.ts'
 import type { MailFields } from '../messages/mail.ts'
 import { contentTypeAs, officeContainers } from '../messages/media-content.ts'
 import type { MediaDescription, Message } from '../messages/message.ts'
@@ -11,6 +11,8 @@ export interface GivenSend {
   message: Message
   /** Recognised type of the content sent as base64. */
   contentType?: string | undefined
+  /** The countries whose phone numbers the channel sends to; null for all. */
+  countries?: readonly string[] | null
   /** Whether providers can reach this service, to fetch media from it. */
   hasPublicUrl: boolean
 }
@@ -18,7 +20,7 @@ export interface GivenSend {
 /** Why the provider can't take the send, with the field's path; undefined if it can (docs/reference/providers.md). */
 export function sendIssue(rules: ProviderRules, send: GivenSend): string | undefined {
   const { contact, message } = send
-  const issue = contactIssue(rules, contact, message)
+  const issue = contactIssue(rules, contact, message, send.countries)
   if (issue) return issue
   if (!rules.messageTypes.includes(message.type)) {
     return `message.type: this channel takes ${rules.messageTypes.join(' and ')} only`
@@ -42,10 +44,19 @@ export function contactIssue(
   rules: Pick<ProviderRules, 'mail' | 'contactTypes'>,
   contact: Contact,
   message: Pick<Message, 'email'>,
+  countries?: GivenSend['countries'],
 ): string | undefined {
   const issue = message.email && mailIssue(rules, contact, message.email)
-  if (issue || rules.contactTypes.includes(contact.type)) return issue
+  if (issue) return issue
+  if (rules.contactTypes.includes(contact.type))
+    return countries ? countryIssue(contact, countries) : undefined
   return `contact.type: this channel reaches ${rules.contactTypes.join(' and ')} contacts only`
+}
+
+function countryIssue({ type, value }: Contact, countries: readonly string[]): string | undefined {
+  const possible = contactKinds[type].countriesOf?.(value)
+  if (!possible || possible.some((country) => countries.includes(country))) return undefined
+  return `contact.value: this channel sends to numbers of ${countries.join(', ')} only`
 }
 
 function mailIssue(

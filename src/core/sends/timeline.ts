@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Contact, contactKinds, contactTypes, maskContact } from '../contacts/contact.ts'
 import { messageTypes } from '../messages/message.ts'
+import { encodings, type SmsSize } from '../messages/segments.ts'
 import type { DeliveryState } from '../receipts/receipt.ts'
 import { choice, moment } from '../requests/fields.ts'
 import type { Metadata } from './send-request.ts'
@@ -70,6 +71,18 @@ export const timelineFields = {
     .record(z.string(), z.string())
     .nullable()
     .describe('Your own notes. Null if the request gave none, or after the contact was erased.'),
+  segments: z
+    .int()
+    .nullable()
+    .describe(
+      'How many segments the text takes as SMS, as vendors bill it, or as the provider reported. Null if it does not go as SMS, or only the provider knows the text.',
+    ),
+  encoding: z
+    .enum(encodings)
+    .nullable()
+    .describe(
+      'The encoding of the SMS: `ucs-2`, with less than half of the characters in a segment, if a character is not in the alphabet of GSM. Null as `segments` is.',
+    ),
   reason: z
     .string()
     .nullable()
@@ -118,6 +131,8 @@ export interface SendRecord {
   reference: string | null
   expiresInSeconds: number | null
   metadata: Metadata | null
+  segments: number | null
+  encoding: SmsSize['encoding'] | null
   /** The channel that has it now; null if it never fell back. */
   sentThrough: string | null
 }
@@ -181,6 +196,8 @@ export function summaryOf(send: SendRecord, contact: 'whole' | 'masked'): Omit<T
     reference: send.reference,
     expiresInSeconds: send.expiresInSeconds,
     metadata: send.metadata,
+    segments: send.segments,
+    encoding: send.encoding,
     ...causeOf(send),
     sentThrough: send.sentThrough,
   }

@@ -68,6 +68,7 @@ function compileForm(
     contactTypes: contacts,
     messageTypes: messageTypes.filter((type) => messages[type]),
     maxTextCharacters: messages.text.characters,
+    sendsSms: form.sms && !isMail,
     ...media,
     ...(isMail && { mail: { issueOf: mailIssue(request) } }),
     onUncertain: repeat ? 'resend' : 'hold',

@@ -119,6 +119,12 @@ export const providerForm = z
       template: z.boolean().default(true),
       media: media.optional(),
     }),
+    sms: z
+      .boolean()
+      .default(true)
+      .describe(
+        'A text to a phone goes as SMS, so that its segments are counted. A vendor of other messages says false.',
+      ),
     config: z
       .record(
         z

@@ -10,6 +10,7 @@ export const sandbox = defineProvider({
   contactTypes,
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 4096,
+  sendsSms: true,
   onUncertain: 'hold',
   mail: {},
   template: textTemplate,

@@ -14,7 +14,7 @@ export const twilio = defineProvider({
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 1600,
   media: byMms,
-  ways: { MMS: {}, WhatsApp: { media: byWhatsApp } },
+  ways: { MMS: { sendsSms: true }, WhatsApp: { media: byWhatsApp } },
   wayOf: (given) => (isByWhatsApp(given) ? 'WhatsApp' : 'MMS'),
   fetchesMedia: true,
   onUncertain: 'hold',

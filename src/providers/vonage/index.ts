@@ -18,7 +18,7 @@ export const vonage = defineProvider({
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 4096,
   media,
-  ways: { SMS: { messageTypes: ['text'], maxTextCharacters: 1000 }, WhatsApp: {} },
+  ways: { SMS: { messageTypes: ['text'], maxTextCharacters: 1000, sendsSms: true }, WhatsApp: {} },
   wayOf: ({ via }) => (via === 'sms' ? 'SMS' : 'WhatsApp'),
   fetchesMedia: true,
   onUncertain: 'hold',

@@ -145,7 +145,14 @@ function decide(given: Partial<EndedSend>, target: Partial<FallbackTarget>) {
     ...{ timeline: failedSend(), contact: phone, message: text(1), formerChannels: [], expiresAt: null },
     ...{ isSuppressed: false, now: after(1), hasPublicUrl: true },
   }
-  const channel = { channelId: 'b', name: 'SMS', isDeleted: false, expireAfterSeconds: null, template: null }
+  const channel = {
+    channelId: 'b',
+    name: 'SMS',
+    isDeleted: false,
+    expireAfterSeconds: null,
+    countries: null,
+    template: null,
+  }
   return decideFallback(
     { ...send, ...given },
     { on: null, withinSeconds: null },
