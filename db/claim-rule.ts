@@ -195,3 +195,21 @@ export const isFree = sqlText`
   ${noneOf(otherReasons)}
   and (not ${isLimited}
        or ${hasPermit})`
+
+/** So many of a channel's more urgent sends are looked at. */
+const mostCompared = 100
+
+/**
+ * SQL of the sends that go before a send of their channel: more urgent ones that may go, the most urgent first. On a channel with limits
+ * they need no look, since its permits are granted by priority.
+ *
+ * @param mine SQL of a row with the channel and the priority of the send.
+ */
+export const moreUrgent = (mine: string) => sqlText`
+  select s.request_id
+  from (select * from sends s
+        where s.channel_id = ${mine}.channel_id and s.priority < ${mine}.priority and s.finished_at is null
+          and ${isReady()}
+        order by s.priority, s.next_attempt_at limit ${mostCompared}) s
+  where ${isFree}
+  order by s.priority, s.next_attempt_at, s.seq`

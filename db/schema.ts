@@ -7,6 +7,7 @@ import {
   integer,
   json,
   jsonb,
+  pgEnum,
   pgTable,
   primaryKey,
   smallint,
@@ -29,6 +30,7 @@ import type { DeliveryState } from '../src/core/receipts/receipt.ts'
 import type { FallbackCause } from '../src/core/sends/fallback.ts'
 import type { Ordering } from '../src/core/sends/lane.ts'
 import type { OnUncertain } from '../src/core/sends/outcome.ts'
+import { defaultPriority, priorities } from '../src/core/sends/priority.ts'
 import type { Metadata } from '../src/core/sends/send-request.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/sends/timeline.ts'
 import type { AutoCause, SuppressionCause } from '../src/core/suppression/suppression.ts'
@@ -48,6 +50,8 @@ const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 /** Contacts are compared by it: few have a value with capitals (db/delivery/contact-rule.ts). */
 const foldedValue = sql.raw(`(${folded('contact_value')})`)
 const capitals = sql.raw(hasCapitals('contact_value'))
+/** An enum, because PostgreSQL orders by its values as the list does. */
+export const priority = pgEnum('priority', priorities)
 const moment = (name: string) => timestamp(name, { withTimezone: true })
 
 export const accounts = pgTable('accounts', {
@@ -101,6 +105,9 @@ export const channels = pgTable(
     maxInFlight: integer('max_in_flight'),
     /** Set if it has a rate: when its next call may be made. */
     nextCallAt: moment('next_call_at'),
+    /** Permits in a row of urgent sends, and of normal ones among the others, up to the nine after which a less urgent one is next. */
+    urgentInARow: smallint('urgent_in_a_row').notNull().default(0),
+    normalInARow: smallint('normal_in_a_row').notNull().default(0),
     /** The circuit breaker is open until this time; then it lets a probe through. Null if it is closed. */
     breakerOpenUntil: moment('breaker_open_until'),
     /** When a send of its overflow last got an answer, accurate to some seconds. */
@@ -247,6 +254,8 @@ export const sends = pgTable(
     lane: bigint('lane', { mode: 'bigint' }),
     /** The unfinished send right before it in its lane when it was accepted. */
     behind: uuid('behind'),
+    /** What goes first among the sends of its channel that may go. */
+    priority: priority('priority').notNull().default(defaultPriority),
     /** Whether it is beyond its account's quota in the ordinary queue (docs/explanation/delivery.md#fairness). */
     overflow: boolean('overflow').notNull().default(false),
     /** Null until the send has joined one, before its first attempt. */
@@ -305,10 +314,12 @@ export const sends = pgTable(
   // No index uses the status, because then every claim would write to the indexes. For the same reason pages are filled only to
   // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.
   (table) => [
-    index('sends_waiting').on(table.channelId, table.nextAttemptAt).where(sql`finished_at is null`),
+    index('sends_by_priority')
+      .on(table.channelId, table.priority, table.nextAttemptAt)
+      .where(sql`finished_at is null`),
     // They have an expression of their own, see db/delivery/lane-rule.ts.
-    index('sends_in_quota')
-      .on(table.accountId, table.channelId)
+    index('sends_in_quotas')
+      .on(table.accountId, table.channelId, table.priority)
       .where(sql`coalesce(finished_at, 'infinity') = 'infinity' and not overflow`),
     index('sends_of_lanes')
       .on(table.lane, table.seq)
@@ -350,6 +361,7 @@ export const scheduledSends = pgTable(
     message: jsonb('message').$type<Message>().notNull(),
     flowId: uuid('flow_id'),
     closeConversation: boolean('close_conversation').notNull(),
+    priority: priority('priority').notNull().default(defaultPriority),
     acceptedAt: moment('accepted_at').notNull().default(sql`clock_timestamp()`),
     traceparent: text('traceparent'),
     reference: text('reference'),

@@ -206,19 +206,19 @@ from (select count(*) as sends
 
 -- backlog_of_sends: Counts the unfinished sends, and how long the oldest have been due, for metrics.
 with unfinished as materialized (
-  select s.channel_id, s.status, s.next_attempt_at,
+  select s.channel_id, s.priority, s.status, s.next_attempt_at,
          s.status = 'queued' and s.next_attempt_at <= clock_timestamp() as is_due,
          (s.lane is null or s.seq = min(s.seq) over (partition by s.lane)) as is_head,
          null::text as waits_as
   from sends s where s.finished_at is null),
 of_channel as materialized (
-  select channel_id, waits_as, count(*) filter (where is_due) as due,
+  select channel_id, priority, waits_as, count(*) filter (where is_due) as due,
          count(*) filter (where status = 'sending') as sending,
          count(*) filter (where status = 'queued' and not is_due) as later,
          min(next_attempt_at) filter (where is_due and is_head) as due_since
-  from unfinished group by channel_id, waits_as),
+  from unfinished group by channel_id, priority, waits_as),
 labelled as (
-  select due, later, sending, due_since,
+  select priority, due, later, sending, due_since,
          coalesce(
            case when channels.held_at is not null then 'stopped'
                 when channels.breaker_open_until is not null then 'stopped'
@@ -226,8 +226,11 @@ labelled as (
            waits_as,
            'free') as waits_as
   from of_channel join channels on channels.id = of_channel.channel_id)
-select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
-       coalesce(sum(sending), 0)::int as sending,
+select (select json_object_agg(priority, json_build_object('due', due, 'later', later, 'sending', sending))
+        from (select each_priority.priority, coalesce(sum(due), 0) as due, coalesce(sum(later), 0) as later,
+                     coalesce(sum(sending), 0) as sending
+              from unnest(enum_range(null::priority)) as each_priority (priority) left join labelled using (priority)
+              group by each_priority.priority) by_priority) as unfinished,
        json_build_object(
          'free', coalesce(extract(epoch from
            clock_timestamp() - min(due_since) filter (where waits_as = 'free'))::float8, 0),
@@ -306,8 +309,8 @@ select id as "channelId",
          or (coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)
              and coalesce((
                  select true from sends s
-                 where s.channel_id = channels.id and s.finished_at is null
-                   and s.overflow
+                 where s.channel_id = channels.id and s.priority in ('urgent', 'normal', 'bulk')
+                   and s.finished_at is null and s.overflow
                    and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
                      and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
                  limit 1), false)) as "grantsPermits",
@@ -327,8 +330,8 @@ select id as "channelId",
 from waiting join channels using (id)
 where (channels.held_at is not null) is not true and coalesce((
     select true from sends s
-    where s.channel_id = channels.id and s.finished_at is null
-      and true
+    where s.channel_id = channels.id and s.priority in ('urgent', 'normal', 'bulk')
+      and s.finished_at is null and true
       and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
         and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
     limit 1), false)
@@ -466,13 +469,15 @@ taken as (
 written as (
   insert into sends as s (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-    contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, expires_in_seconds, metadata, segments, encoding,
+    contact_name, message_type, message, flow_id, close_conversation, priority,
+    traceparent, send_at, reference, expires_in_seconds, metadata, segments,
+    encoding,
     accepted_at, status, finished_at, change_number)
   select
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-    contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, expires_in_seconds, metadata, segments, encoding,
+    contact_name, message_type, message, flow_id, close_conversation, priority,
+    traceparent, send_at, reference, expires_in_seconds, metadata, segments,
+    encoding,
     accepted_at, 'canceled', clock_timestamp(), 1
   from taken
   returning
@@ -548,8 +553,11 @@ select c.id as "channelId", c.account_id as "accountId", c.name, a.name as "acco
 from channels c join accounts a on a.id = c.account_id
 cross join lateral (
   select count(*)::int as waiting, min(next_attempt_at) as oldest
-  from (select s.next_attempt_at from sends s
-        where s.channel_id = c.id and s.finished_at is null
+  from (select s.next_attempt_at
+        from unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
+          select s.next_attempt_at from sends s
+          where s.channel_id = c.id and s.priority = each_priority.priority and s.finished_at is null
+          order by s.next_attempt_at limit 1001) s
         order by s.next_attempt_at limit 1001) first) w
 where c.id = any((select $1::uuid[])::uuid[]);
 
@@ -617,6 +625,7 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
                   'channelId', coalesce(s.former_channels[1], s.channel_id),
                   'messageType', s.message_type, 'reference', s.reference, 'metadata', s.metadata,
                   'segments', s.segments, 'encoding', s.encoding,
+                  'priority', s.priority,
                   'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
                   'providerAt', c.provider_at, 'providerCode', c.provider_code,
                   'status', c.status, 'delivery', c.delivery, 'tried', c.tried,
@@ -638,7 +647,7 @@ from taken e;
 
 -- claim_sends: Claims those of the given sends that are ready and free to go.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send; $5: the key of the
--- hashes of erased contacts.
+-- hashes of erased contacts; $6: whether they go in any order.
 with
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
 candidates as materialized (
@@ -694,6 +703,8 @@ claimable as materialized (
         and c.contact_value <> lower(c.contact_value collate "C") collate "default"
         and c.closed_at is null) one
     where not s.close_conversation) open
+  cross join lateral (
+    select s.channel_id, s.priority, s.next_attempt_at, s.seq) mine
   where s.status = 'sending' or (
     (channels.held_at is not null) is not true
     and (coalesce((
@@ -710,7 +721,42 @@ claimable as materialized (
               from permits p
               where p.request_id = s.request_id and p.attempt = s.attempt + 1
                 and p.valid_until > clock_timestamp()
-                and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
+                and (p.is_probe or channels.breaker_open_until is null)) < 100, false))
+    and ($6
+         or (channels.breaker_open_until is not null
+            or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
+         or not (
+           select case when count(*) > 0 then count(*) > (
+                    select count(*) from candidates later
+                    where later.channel_id = mine.channel_id
+                      and (later.priority, later.next_attempt_at, later.seq)
+                        > (mine.priority, mine.next_attempt_at, mine.seq))
+                  else false end
+           from (
+             select s.request_id
+             from (select * from sends s
+                   where s.channel_id = mine.channel_id and s.priority < mine.priority and s.finished_at is null
+                     and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+                       and not coalesce(s.expires_at <= clock_timestamp(), false)
+                   order by s.priority, s.next_attempt_at limit 100) s
+             where (channels.held_at is not null) is not true
+               and (coalesce((
+                 select true from sends earlier
+                 where earlier.lane = s.lane and earlier.seq < s.seq
+                   and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+                 limit 1), false)) is not true
+               and (not (channels.breaker_open_until is not null
+                  or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
+                  or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+                    or coalesce(
+                        (select ceil(greatest(
+                           0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+                         from permits p
+                         where p.request_id = s.request_id and p.attempt = s.attempt + 1
+                           and p.valid_until > clock_timestamp()
+                           and (p.is_probe or channels.breaker_open_until is null)) < 100, false))
+             order by s.priority, s.next_attempt_at, s.seq) first
+           where first.request_id <> all((select $1::uuid[])::uuid[]))))),
 -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
 -- moment, the send stays without one.
 opened as (
@@ -730,7 +776,7 @@ where s.request_id = claimable.request_id and channels.id = s.channel_id
 returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
   jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                        'name', s.contact_name)) as contact,
-  s.message, s.flow_id as "flowId", s.reference, s.close_conversation as "closeConversation",
+  s.message, s.flow_id as "flowId", s.priority, s.reference, s.close_conversation as "closeConversation",
   s.conversation_id as "conversationId", s.attempt, s.traceparent,
   s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
   channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
@@ -1042,10 +1088,10 @@ where e.disabled_at is null and e.claim_id is null
 -- due_sends: Lists the overdue sends of channels, page by page.
 -- $1: the channels, each with the send after which its page begins; $2: for how many ms overdue; $3: how many of each.
 select due.*
-from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
+from json_to_recordset($1) as asked ("channelId" uuid, priority priority, "dueAt" timestamptz, "requestId" uuid)
 cross join lateral (
   select asked."channelId", s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
-         s.next_attempt_at::text as "dueAt", not coalesce((
+         s.priority, s.next_attempt_at::text as "dueAt", not coalesce((
              select true from sends earlier
              where earlier.lane = s.lane and earlier.seq < s.seq
                and coalesce(earlier.finished_at, 'infinity') = 'infinity'
@@ -1054,17 +1100,17 @@ cross join lateral (
   where s.channel_id = asked."channelId" and s.finished_at is null
     and s.status = 'queued' and s.next_attempt_at <= now() - $2 * interval '1 ms'
       and not coalesce(s.expires_at <= now() - $2 * interval '1 ms', false)
-    and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
-  order by s.next_attempt_at, s.request_id
+    and (s.priority, s.next_attempt_at, s.request_id) > (asked.priority, asked."dueAt", asked."requestId")
+  order by s.priority, s.next_attempt_at, s.request_id
   limit $3) due;
 
 -- due_sends_in_quota: Like due_sends, without the overflow.
 -- $1: the channels, each with the send after which its page begins; $2: for how many ms overdue; $3: how many of each.
 select due.*
-from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
+from json_to_recordset($1) as asked ("channelId" uuid, priority priority, "dueAt" timestamptz, "requestId" uuid)
 cross join lateral (
   select asked."channelId", s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
-         s.next_attempt_at::text as "dueAt", not coalesce((
+         s.priority, s.next_attempt_at::text as "dueAt", not coalesce((
              select true from sends earlier
              where earlier.lane = s.lane and earlier.seq < s.seq
                and coalesce(earlier.finished_at, 'infinity') = 'infinity'
@@ -1074,8 +1120,8 @@ cross join lateral (
     and s.account_id = (select account_id from channels where id = asked."channelId")
     and s.status = 'queued' and s.next_attempt_at <= now() - $2 * interval '1 ms'
       and not coalesce(s.expires_at <= now() - $2 * interval '1 ms', false)
-    and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
-  order by s.next_attempt_at, s.request_id
+    and (s.priority, s.next_attempt_at, s.request_id) > (asked.priority, asked."dueAt", asked."requestId")
+  order by s.priority, s.next_attempt_at, s.request_id
   limit $3) due;
 
 -- due_suppression_checks: Locks checks that are due: of contacts, or one of an account, whose sends may be many.
@@ -1409,7 +1455,7 @@ chosen as materialized (
   select s.request_id, s.counted_as, $4::text as failure
   from sends s join channels on channels.id = s.channel_id
   where s.finished_at is null and s.status = 'queued'
-    and s.channel_id = $2
+    and s.channel_id = $2 and s.priority in ('urgent', 'normal', 'bulk')
       and s.next_attempt_at < clock_timestamp() - $3 * interval '1 s'
       and channels.breaker_opened_at < clock_timestamp() - $3 * interval '1 s'
       and (channels.held_at is not null) is not true
@@ -1601,30 +1647,31 @@ chosen as materialized (
 given as materialized (
   select s.request_id as "requestId", s.account_id as "accountId", channels.id as "channelId",
          jsonb_build_object('type', s.contact_type, 'value', s.contact_value) as contact,
-         channels.ordering, channels.expire_after_seconds,
+         s.priority, channels.ordering, channels.expire_after_seconds,
          row_number() over (order by s.seq) as ordinality
   from chosen s join channels on channels.id = s."toChannelId"),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
-  select "accountId" as account_id, channel_id, sends
+  select "accountId" as account_id, channel_id, is_urgent, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
-    select channel_id, count(*) as sends from sends
+    select channel_id, priority = 'urgent' as is_urgent, count(*) as sends from sends
     where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-    group by channel_id) by_channel),
+    group by channel_id, is_urgent) by_channel),
 -- The lane of each, and whether it is beyond its channel's quota.
 counted as (
   select given.*,
          case ordering when 'contact' then
            hashtextextended(concat(
              "channelId", ' ', contact->>'type', ' ',
-             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
-         row_number() over (partition by "channelId" order by ordinality)
+             lower((contact->>'value') collate "C") collate "default",
+             case when priority = 'urgent' then ' urgent' end), 0) end as lane,
+         row_number() over (partition by "channelId", "isUrgent" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
-  from given given
-    left join used of_channel on of_channel.channel_id = "channelId"
-    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
-      on of_account.account_id = "accountId"),
+  from (select *, coalesce(priority = 'urgent', false) as "isUrgent" from given) given
+    left join used of_channel on of_channel.channel_id = "channelId" and of_channel.is_urgent = "isUrgent"
+    left join (select account_id, is_urgent, sum(sends) as sends from used group by account_id, is_urgent) of_account
+      on of_account.account_id = "accountId" and of_account.is_urgent = "isUrgent"),
 -- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
 ordered as (
   select counted.*,
@@ -1633,7 +1680,8 @@ ordered as (
                     (select request_id from sends s
                      where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
                      order by seq desc limit 1)) end as behind,
-         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+         "isBeyondChannel" or row_number() over (
+               partition by "accountId", "isUrgent", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
 -- Each with its place among the sends to its contact.
@@ -1825,7 +1873,7 @@ select s.request_id as "requestId", s.status as "status",
     (select e.fields from send_events e
      where e.request_id = s.request_id and e.event = 'undelivered'
      order by e.at desc limit 1) end as "undelivered",
-  s.send_at as "sendAt", s.reference as "reference",
+  s.send_at as "sendAt", s.priority as "priority", s.reference as "reference",
   s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
   s.segments as "segments", s.encoding as "encoding",
   case when s.former_channels is not null then s.channel_id end as "sentThrough",
@@ -1909,7 +1957,7 @@ from (
       (select e.fields from send_events e
        where e.request_id = s.request_id and e.event = 'undelivered'
        order by e.at desc limit 1) end as "undelivered",
-    s.send_at as "sendAt", s.reference as "reference",
+    s.send_at as "sendAt", s.priority as "priority", s.reference as "reference",
     s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
     s.segments as "segments", s.encoding as "encoding",
     case when s.former_channels is not null then s.channel_id end as "sentThrough"
@@ -1922,7 +1970,7 @@ from (
     null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
     null as "attemptRecord", null as "providerMessageId", null as "failure",
     null as "delivery", null as "deliveryAt", null as "undelivered",
-    s.send_at as "sendAt", s.reference as "reference",
+    s.send_at as "sendAt", s.priority as "priority", s.reference as "reference",
     s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
     s.segments as "segments", s.encoding as "encoding", null as "sentThrough"
   from scheduled_sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)) found
@@ -2230,36 +2278,55 @@ available as materialized (
   select free_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
          coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
   from free_by),
--- The sends that get a permit, in the order in which they fell due, and the time of each call.
+-- The first due sends of each channel, by priority, each with its place among them.
+due as materialized (
+  select channels.id, channels.urgent_in_a_row, channels.normal_in_a_row, s.*,
+         row_number() over (partition by channels.id, s.priority
+                            order by s.comes_last, s.next_attempt_at, s.seq) as place
+  from available channels cross join unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
+    select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of,
+           s.priority, s.next_attempt_at, s.seq, is_trial and (s.attempt > s.attempts_before_replay
+              or (s.message->'media'->>'mediaUrl' is not null
+                  and s.message->'media'->>'sizeBytes' is null)
+              or s.message @? '$.email.attachments[*].url') as comes_last
+    from sends s
+    where s.channel_id = channels.id and s.priority = each_priority.priority and s.finished_at is null
+      and s.status = 'queued' and s.next_attempt_at <= channels.at
+        and not coalesce(s.expires_at <= channels.at, false)
+      and (channels.breaker_open_until is not null
+         or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
+         or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+      and not coalesce((
+          select true from sends earlier
+          where earlier.lane = s.lane and earlier.seq < s.seq
+            and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+          limit 1), false)
+      and not exists (select from permits p where p.request_id = s.request_id and p.attempt = s.attempt + 1
+        and p.valid_until > clock_timestamp())
+    order by s.next_attempt_at, s.seq
+    limit case when is_trial and permits > 0 then 1000 else permits end) s),
+-- The order of normal and bulk sends: one turn in ten is of a bulk send. The channel's last turns count, too.
+others as (
+  select due.*, row_number() over (partition by id, priority = 'urgent' order by comes_last,
+           case when priority = 'bulk' then 9 * place - normal_in_a_row else place end, priority) as nth
+  from due),
+-- Likewise that of all: one turn in ten is not of an urgent send.
+turns as (
+  select others.*, case when priority = 'urgent' then nth else 9 * nth - urgent_in_a_row end as turn
+  from others),
+-- The sends that get a permit, and the time of each call.
 chosen as materialized (
   select channels.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
-         s.position * spacing * interval '1 s' + first_at as call_at
+         s.priority, s.position, s.position * spacing * interval '1 s' + first_at as call_at,
+         max(s.position) filter (where s.priority <> 'urgent') over (partition by channels.id) as last_other,
+         max(s.position) filter (where s.priority = 'bulk') over (partition by channels.id) as last_bulk
   from available channels cross join lateral (
-    select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
+    select first.*, row_number() over (order by first.turn, first.priority) - 1 as position
     from (
-      select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of,
-             s.next_attempt_at, s.seq, is_trial and (s.attempt > s.attempts_before_replay
-                or (s.message->'media'->>'mediaUrl' is not null
-                    and s.message->'media'->>'sizeBytes' is null)
-                or s.message @? '$.email.attachments[*].url') as comes_last
-      from sends s
-      where s.channel_id = channels.id and s.finished_at is null
-        and s.status = 'queued' and s.next_attempt_at <= channels.at
-          and not coalesce(s.expires_at <= channels.at, false)
-        and (channels.breaker_open_until is not null
-           or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
-           or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
-        and not coalesce((
-            select true from sends earlier
-            where earlier.lane = s.lane and earlier.seq < s.seq
-              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-            limit 1), false)
-        and not exists (select from permits p where p.request_id = s.request_id and p.attempt = s.attempt + 1
-          and p.valid_until > clock_timestamp())
-      order by s.next_attempt_at, s.seq
-      limit case when is_trial and permits > 0 then 1000 else permits end) due
-    order by due.comes_last, due.next_attempt_at, due.seq
-    limit permits) s),
+      select request_id, attempt, overflow_of, priority, turn from turns
+      where turns.id = channels.id
+      order by comes_last, turn, priority
+      limit permits) first) s),
 -- A send has one permit at most, so a new one replaces an old one that can't be used any more. Another one for the same
 -- attempt keeps the time since when none was used.
 granted as (
@@ -2279,8 +2346,15 @@ moved as (
   update channels
   set next_call_at = coalesce(last.call_at + last.spacing * interval '1 s', next_call_at),
       breaker_open_until = case when channels.breaker_open_until is not null
-                                then clock_timestamp() + $2 * interval '1 s' end
-  from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
+                                then clock_timestamp() + $2 * interval '1 s' end,
+      urgent_in_a_row = least(9, last.urgent + case when last.has_other then 0 else urgent_in_a_row end),
+      normal_in_a_row = least(9, last.normal + case when last.has_bulk then 0 else normal_in_a_row end)
+  -- Of each kind, how many were the last in a row.
+  from (select id, spacing, max(call_at) as call_at,
+               count(*) filter (where priority = 'urgent' and position > coalesce(last_other, -1)) as urgent,
+               count(*) filter (where priority = 'normal' and position > coalesce(last_bulk, -1)) as normal,
+               max(last_other) is not null as has_other, max(last_bulk) is not null as has_bulk
+        from chosen group by id, spacing) last
   where channels.id = last.id
   returning channels.id, next_call_at)
 -- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction
@@ -2337,41 +2411,60 @@ available as materialized (
   select free_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
          coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
   from free_by),
--- The sends that get a permit, in the order in which they fell due, and the time of each call.
+-- The first due sends of each channel, by priority, each with its place among them.
+due as materialized (
+  select channels.id, channels.urgent_in_a_row, channels.normal_in_a_row, s.*,
+         row_number() over (partition by channels.id, s.priority
+                            order by s.comes_last, s.next_attempt_at, s.seq) as place
+  from available channels cross join unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
+    select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of,
+           s.priority, s.next_attempt_at, s.seq, is_trial and (s.attempt > s.attempts_before_replay
+              or (s.message->'media'->>'mediaUrl' is not null
+                  and s.message->'media'->>'sizeBytes' is null)
+              or s.message @? '$.email.attachments[*].url') as comes_last
+    from (
+        -- $4: these sends, each with its channel.
+        select found.*
+        from json_to_recordset($4) as given ("channelId" uuid, "requestId" uuid)
+          cross join lateral (select * from sends where request_id = given."requestId" limit 1) found
+        where given."channelId" = channels.id) s
+    where s.channel_id = channels.id and s.priority = each_priority.priority and s.finished_at is null
+      and s.status = 'queued' and s.next_attempt_at <= channels.at
+        and not coalesce(s.expires_at <= channels.at, false)
+      and (channels.breaker_open_until is not null
+         or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
+         or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+      and not coalesce((
+          select true from sends earlier
+          where earlier.lane = s.lane and earlier.seq < s.seq
+            and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+          limit 1), false)
+      and not exists (select from permits p where p.request_id = s.request_id and p.attempt = s.attempt + 1
+        and p.valid_until > clock_timestamp())
+    order by s.next_attempt_at, s.seq
+    limit case when is_trial and permits > 0 then 1000 else permits end) s),
+-- The order of normal and bulk sends: one turn in ten is of a bulk send. The channel's last turns count, too.
+others as (
+  select due.*, row_number() over (partition by id, priority = 'urgent' order by comes_last,
+           case when priority = 'bulk' then 9 * place - normal_in_a_row else place end, priority) as nth
+  from due),
+-- Likewise that of all: one turn in ten is not of an urgent send.
+turns as (
+  select others.*, case when priority = 'urgent' then nth else 9 * nth - urgent_in_a_row end as turn
+  from others),
+-- The sends that get a permit, and the time of each call.
 chosen as materialized (
   select channels.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
-         s.position * spacing * interval '1 s' + first_at as call_at
+         s.priority, s.position, s.position * spacing * interval '1 s' + first_at as call_at,
+         max(s.position) filter (where s.priority <> 'urgent') over (partition by channels.id) as last_other,
+         max(s.position) filter (where s.priority = 'bulk') over (partition by channels.id) as last_bulk
   from available channels cross join lateral (
-    select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
+    select first.*, row_number() over (order by first.turn, first.priority) - 1 as position
     from (
-      select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of,
-             s.next_attempt_at, s.seq, is_trial and (s.attempt > s.attempts_before_replay
-                or (s.message->'media'->>'mediaUrl' is not null
-                    and s.message->'media'->>'sizeBytes' is null)
-                or s.message @? '$.email.attachments[*].url') as comes_last
-      from (
-          -- $4: these sends, each with its channel.
-          select found.*
-          from json_to_recordset($4) as given ("channelId" uuid, "requestId" uuid)
-            cross join lateral (select * from sends where request_id = given."requestId" limit 1) found
-          where given."channelId" = channels.id) s
-      where s.channel_id = channels.id and s.finished_at is null
-        and s.status = 'queued' and s.next_attempt_at <= channels.at
-          and not coalesce(s.expires_at <= channels.at, false)
-        and (channels.breaker_open_until is not null
-           or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
-           or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
-        and not coalesce((
-            select true from sends earlier
-            where earlier.lane = s.lane and earlier.seq < s.seq
-              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-            limit 1), false)
-        and not exists (select from permits p where p.request_id = s.request_id and p.attempt = s.attempt + 1
-          and p.valid_until > clock_timestamp())
-      order by s.next_attempt_at, s.seq
-      limit case when is_trial and permits > 0 then 1000 else permits end) due
-    order by due.comes_last, due.next_attempt_at, due.seq
-    limit permits) s),
+      select request_id, attempt, overflow_of, priority, turn from turns
+      where turns.id = channels.id
+      order by comes_last, turn, priority
+      limit permits) first) s),
 -- A send has one permit at most, so a new one replaces an old one that can't be used any more. Another one for the same
 -- attempt keeps the time since when none was used.
 granted as (
@@ -2391,8 +2484,15 @@ moved as (
   update channels
   set next_call_at = coalesce(last.call_at + last.spacing * interval '1 s', next_call_at),
       breaker_open_until = case when channels.breaker_open_until is not null
-                                then clock_timestamp() + $2 * interval '1 s' end
-  from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
+                                then clock_timestamp() + $2 * interval '1 s' end,
+      urgent_in_a_row = least(9, last.urgent + case when last.has_other then 0 else urgent_in_a_row end),
+      normal_in_a_row = least(9, last.normal + case when last.has_bulk then 0 else normal_in_a_row end)
+  -- Of each kind, how many were the last in a row.
+  from (select id, spacing, max(call_at) as call_at,
+               count(*) filter (where priority = 'urgent' and position > coalesce(last_other, -1)) as urgent,
+               count(*) filter (where priority = 'normal' and position > coalesce(last_bulk, -1)) as normal,
+               max(last_other) is not null as has_other, max(last_bulk) is not null as has_bulk
+        from chosen group by id, spacing) last
   where channels.id = last.id
   returning channels.id, next_call_at)
 -- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction
@@ -2446,8 +2546,8 @@ given as materialized (
   from rows from (jsonb_to_recordset($1) as (
     "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
-    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
-    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "priority" priority, "ordering" text, "expireAfterSeconds" float8,
+    "idempotency" jsonb, "traceparent" text, "sendAt" timestamptz, "reference" text,
     "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
     "recordBy" timestamptz,
     "isLater" boolean)) with ordinality as fields
@@ -2469,11 +2569,11 @@ admitted as materialized (
   select * from given where $2::text is null or exists (select from keyed)),
 -- The part of its quota that their account has used, by channel.
 used as materialized (
-  select "accountId" as account_id, channel_id, sends
+  select "accountId" as account_id, channel_id, is_urgent, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
-    select channel_id, count(*) as sends from sends
+    select channel_id, priority = 'urgent' as is_urgent, count(*) as sends from sends
     where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-    group by channel_id) by_channel),
+    group by channel_id, is_urgent) by_channel),
 -- Sends that don't wait for a time of their own.
 sent_now as (
   select * from admitted where not "isLater"),
@@ -2483,14 +2583,15 @@ counted as (
          case ordering when 'contact' then
            hashtextextended(concat(
              "channelId", ' ', contact->>'type', ' ',
-             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
-         row_number() over (partition by "channelId" order by ordinality)
+             lower((contact->>'value') collate "C") collate "default",
+             case when priority = 'urgent' then ' urgent' end), 0) end as lane,
+         row_number() over (partition by "channelId", "isUrgent" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
-  from sent_now given
-    left join used of_channel on of_channel.channel_id = "channelId"
-    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
-      on of_account.account_id = "accountId"),
+  from (select *, coalesce(priority = 'urgent', false) as "isUrgent" from sent_now) given
+    left join used of_channel on of_channel.channel_id = "channelId" and of_channel.is_urgent = "isUrgent"
+    left join (select account_id, is_urgent, sum(sends) as sends from used group by account_id, is_urgent) of_account
+      on of_account.account_id = "accountId" and of_account.is_urgent = "isUrgent"),
 -- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
 ordered as (
   select counted.*,
@@ -2499,20 +2600,21 @@ ordered as (
                     (select request_id from sends s
                      where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
                      order by seq desc limit 1)) end as behind,
-         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+         "isBeyondChannel" or row_number() over (
+               partition by "accountId", "isUrgent", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
 -- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-    contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-    metadata, segments, encoding, counted_as)
+    contact_name, message_type, message, flow_id, close_conversation, priority, lane,
+    behind, overflow, expires_at, traceparent, send_at, reference,
+    expires_in_seconds, metadata, segments, encoding, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", lane, behind, overflow,
+    "closeConversation", coalesce(priority, 'normal'), lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
     reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
@@ -2527,13 +2629,14 @@ counted_accepts as (
 scheduled as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-    contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, expires_in_seconds, metadata, segments, encoding)
+    contact_name, message_type, message, flow_id, close_conversation, priority,
+    traceparent, send_at, reference, expires_in_seconds, metadata, segments,
+    encoding)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", traceparent, "sendAt", reference, "expiresInSeconds",
-    metadata, segments, encoding
+    "closeConversation", coalesce(priority, 'normal'), traceparent, "sendAt",
+    reference, "expiresInSeconds", metadata, segments, encoding
   from admitted where "isLater"
   order by ordinality
   returning request_id, null::uuid, false, account_id, channel_id, accepted_at)
@@ -2549,18 +2652,18 @@ given as materialized (
   from rows from (jsonb_to_recordset($1) as (
     "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
-    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
-    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "priority" priority, "ordering" text, "expireAfterSeconds" float8,
+    "idempotency" jsonb, "traceparent" text, "sendAt" timestamptz, "reference" text,
     "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
     "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
-  select "accountId" as account_id, channel_id, sends
+  select "accountId" as account_id, channel_id, is_urgent, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
-    select channel_id, count(*) as sends from sends
+    select channel_id, priority = 'urgent' as is_urgent, count(*) as sends from sends
     where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-    group by channel_id) by_channel),
+    group by channel_id, is_urgent) by_channel),
 -- The keys that are unused, or whose last use has expired.
 keyed as (
   insert into idempotency_keys as kept (hash, fingerprint, request_id, created_at)
@@ -2582,14 +2685,15 @@ counted as (
          case ordering when 'contact' then
            hashtextextended(concat(
              "channelId", ' ', contact->>'type', ' ',
-             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
-         row_number() over (partition by "channelId" order by ordinality)
+             lower((contact->>'value') collate "C") collate "default",
+             case when priority = 'urgent' then ' urgent' end), 0) end as lane,
+         row_number() over (partition by "channelId", "isUrgent" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
-  from admitted given
-    left join used of_channel on of_channel.channel_id = "channelId"
-    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
-      on of_account.account_id = "accountId"),
+  from (select *, coalesce(priority = 'urgent', false) as "isUrgent" from admitted) given
+    left join used of_channel on of_channel.channel_id = "channelId" and of_channel.is_urgent = "isUrgent"
+    left join (select account_id, is_urgent, sum(sends) as sends from used group by account_id, is_urgent) of_account
+      on of_account.account_id = "accountId" and of_account.is_urgent = "isUrgent"),
 -- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
 ordered as (
   select counted.*,
@@ -2598,20 +2702,21 @@ ordered as (
                     (select request_id from sends s
                      where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
                      order by seq desc limit 1)) end as behind,
-         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+         "isBeyondChannel" or row_number() over (
+               partition by "accountId", "isUrgent", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
 -- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-    contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-    metadata, segments, encoding, counted_as)
+    contact_name, message_type, message, flow_id, close_conversation, priority, lane,
+    behind, overflow, expires_at, traceparent, send_at, reference,
+    expires_in_seconds, metadata, segments, encoding, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", lane, behind, overflow,
+    "closeConversation", coalesce(priority, 'normal'), lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
     reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
@@ -2633,13 +2738,13 @@ with
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-    contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-    metadata, segments, encoding, counted_as)
+    contact_name, message_type, message, flow_id, close_conversation, priority, lane,
+    behind, overflow, expires_at, traceparent, send_at, reference,
+    expires_in_seconds, metadata, segments, encoding, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", lane, behind, overflow,
+    "closeConversation", coalesce(priority, 'normal'), lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
     reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from (
@@ -2651,10 +2756,12 @@ recorded as (
            (exists (select from sends
                     where account_id = "accountId" and channel_id = "channelId"
                       and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+                      and (sends.priority = 'urgent') = "isUrgent"
                     offset 15)
             or exists (select from sends
                        where account_id = "accountId"
                          and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+                         and (sends.priority = 'urgent') = "isUrgent"
                        offset 99)) as overflow
     from (
       -- The send, if it is in time, and its lane.
@@ -2662,12 +2769,14 @@ recorded as (
              case ordering when 'contact' then
                hashtextextended(concat(
                  "channelId", ' ', contact->>'type', ' ',
-                 lower((contact->>'value') collate "C") collate "default"), 0) end as lane
+                 lower((contact->>'value') collate "C") collate "default",
+                 case when priority = 'urgent' then ' urgent' end), 0) end as lane,
+             coalesce(priority = 'urgent', false) as "isUrgent"
       from jsonb_to_record($1) as fields (
         "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
         "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
-        "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
-        "traceparent" text, "sendAt" timestamptz, "reference" text,
+        "priority" priority, "ordering" text, "expireAfterSeconds" float8,
+        "idempotency" jsonb, "traceparent" text, "sendAt" timestamptz, "reference" text,
         "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
         "recordBy" timestamptz)
       where clock_timestamp() < "recordBy") given) ordered
@@ -2689,18 +2798,18 @@ given as materialized (
   from rows from (jsonb_to_recordset($1) as (
     "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
-    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
-    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "priority" priority, "ordering" text, "expireAfterSeconds" float8,
+    "idempotency" jsonb, "traceparent" text, "sendAt" timestamptz, "reference" text,
     "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
     "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
-  select "accountId" as account_id, channel_id, sends
+  select "accountId" as account_id, channel_id, is_urgent, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
-    select channel_id, count(*) as sends from sends
+    select channel_id, priority = 'urgent' as is_urgent, count(*) as sends from sends
     where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-    group by channel_id) by_channel),
+    group by channel_id, is_urgent) by_channel),
 -- The keys that are unused, or whose last use has expired.
 keyed as (
   insert into idempotency_keys as kept (hash, fingerprint, request_id, created_at)
@@ -2722,14 +2831,15 @@ counted as (
          case ordering when 'contact' then
            hashtextextended(concat(
              "channelId", ' ', contact->>'type', ' ',
-             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
-         row_number() over (partition by "channelId" order by ordinality)
+             lower((contact->>'value') collate "C") collate "default",
+             case when priority = 'urgent' then ' urgent' end), 0) end as lane,
+         row_number() over (partition by "channelId", "isUrgent" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
-  from admitted given
-    left join used of_channel on of_channel.channel_id = "channelId"
-    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
-      on of_account.account_id = "accountId"),
+  from (select *, coalesce(priority = 'urgent', false) as "isUrgent" from admitted) given
+    left join used of_channel on of_channel.channel_id = "channelId" and of_channel.is_urgent = "isUrgent"
+    left join (select account_id, is_urgent, sum(sends) as sends from used group by account_id, is_urgent) of_account
+      on of_account.account_id = "accountId" and of_account.is_urgent = "isUrgent"),
 -- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
 ordered as (
   select counted.*,
@@ -2738,20 +2848,21 @@ ordered as (
                     (select request_id from sends s
                      where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
                      order by seq desc limit 1)) end as behind,
-         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+         "isBeyondChannel" or row_number() over (
+               partition by "accountId", "isUrgent", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
 -- The send.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-    contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-    metadata, segments, encoding, counted_as)
+    contact_name, message_type, message, flow_id, close_conversation, priority, lane,
+    behind, overflow, expires_at, traceparent, send_at, reference,
+    expires_in_seconds, metadata, segments, encoding, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", lane, behind, overflow,
+    "closeConversation", coalesce(priority, 'normal'), lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
     reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
@@ -2778,32 +2889,33 @@ given as materialized (
   from rows from (jsonb_to_recordset($1) as (
     "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
-    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
-    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "priority" priority, "ordering" text, "expireAfterSeconds" float8,
+    "idempotency" jsonb, "traceparent" text, "sendAt" timestamptz, "reference" text,
     "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
     "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
-  select "accountId" as account_id, channel_id, sends
+  select "accountId" as account_id, channel_id, is_urgent, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
-    select channel_id, count(*) as sends from sends
+    select channel_id, priority = 'urgent' as is_urgent, count(*) as sends from sends
     where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-    group by channel_id) by_channel),
+    group by channel_id, is_urgent) by_channel),
 -- The lane of each, and whether it is beyond its channel's quota.
 counted as (
   select given.*,
          case ordering when 'contact' then
            hashtextextended(concat(
              "channelId", ' ', contact->>'type', ' ',
-             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
-         row_number() over (partition by "channelId" order by ordinality)
+             lower((contact->>'value') collate "C") collate "default",
+             case when priority = 'urgent' then ' urgent' end), 0) end as lane,
+         row_number() over (partition by "channelId", "isUrgent" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
-  from given given
-    left join used of_channel on of_channel.channel_id = "channelId"
-    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
-      on of_account.account_id = "accountId"),
+  from (select *, coalesce(priority = 'urgent', false) as "isUrgent" from given) given
+    left join used of_channel on of_channel.channel_id = "channelId" and of_channel.is_urgent = "isUrgent"
+    left join (select account_id, is_urgent, sum(sends) as sends from used group by account_id, is_urgent) of_account
+      on of_account.account_id = "accountId" and of_account.is_urgent = "isUrgent"),
 -- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
 ordered as (
   select counted.*,
@@ -2812,20 +2924,21 @@ ordered as (
                     (select request_id from sends s
                      where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
                      order by seq desc limit 1)) end as behind,
-         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+         "isBeyondChannel" or row_number() over (
+               partition by "accountId", "isUrgent", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
 -- The sends, in the order in which they were given.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-    contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-    metadata, segments, encoding, counted_as)
+    contact_name, message_type, message, flow_id, close_conversation, priority, lane,
+    behind, overflow, expires_at, traceparent, send_at, reference,
+    expires_in_seconds, metadata, segments, encoding, counted_as)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", lane, behind, overflow,
+    "closeConversation", coalesce(priority, 'normal'), lane, behind, overflow,
     clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
     reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
@@ -2850,9 +2963,10 @@ from unnest($1::uuid[]) c (id) cross join lateral (
    where f.attempt_record is not null)
   union all
   select w.request_id, e.at, e.fields
-  from (select s.request_id, s.attempt > s.attempts_before_replay as is_tried_again from sends s
-        where s.channel_id = c.id and s.finished_at is null
-        order by s.next_attempt_at desc limit (select 100)) w
+  from unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
+      select s.request_id, s.attempt > s.attempts_before_replay as is_tried_again from sends s
+      where s.channel_id = c.id and s.priority = each_priority.priority and s.finished_at is null
+      order by s.next_attempt_at desc limit (select 100)) w
     cross join lateral (
       select e.at, e.fields from send_events e
       where w.is_tried_again and e.request_id = w.request_id and e.event = 'attempt_finished'
@@ -2882,8 +2996,11 @@ from (
 join channels c on c.id = page.id join accounts a on a.id = c.account_id
 cross join lateral (
   select count(*)::int as waiting, min(next_attempt_at) as oldest
-  from (select s.next_attempt_at from sends s
-        where s.channel_id = c.id and s.finished_at is null
+  from (select s.next_attempt_at
+        from unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
+          select s.next_attempt_at from sends s
+          where s.channel_id = c.id and s.priority = each_priority.priority and s.finished_at is null
+          order by s.next_attempt_at limit 1001) s
         order by s.next_attempt_at limit 1001) first) w
 order by page.rank, c.name, c.id;
 
@@ -3054,7 +3171,7 @@ given as materialized (
     s.api_key_id as "apiKeyId",
     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                          'name', s.contact_name)) as contact,
-    s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
+    s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", s.priority, channels.ordering,
     least(channels.expire_after_seconds,
           extract(epoch from (
             greatest(s.accepted_at, s.send_at)
@@ -3066,25 +3183,26 @@ given as materialized (
   from chosen s join channels on channels.id = s.channel_id),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
-  select "accountId" as account_id, channel_id, sends
+  select "accountId" as account_id, channel_id, is_urgent, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
-    select channel_id, count(*) as sends from sends
+    select channel_id, priority = 'urgent' as is_urgent, count(*) as sends from sends
     where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-    group by channel_id) by_channel),
+    group by channel_id, is_urgent) by_channel),
 -- The lane of each, and whether it is beyond its channel's quota.
 counted as (
   select given.*,
          case ordering when 'contact' then
            hashtextextended(concat(
              "channelId", ' ', contact->>'type', ' ',
-             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
-         row_number() over (partition by "channelId" order by ordinality)
+             lower((contact->>'value') collate "C") collate "default",
+             case when priority = 'urgent' then ' urgent' end), 0) end as lane,
+         row_number() over (partition by "channelId", "isUrgent" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
-  from given given
-    left join used of_channel on of_channel.channel_id = "channelId"
-    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
-      on of_account.account_id = "accountId"),
+  from (select *, coalesce(priority = 'urgent', false) as "isUrgent" from given) given
+    left join used of_channel on of_channel.channel_id = "channelId" and of_channel.is_urgent = "isUrgent"
+    left join (select account_id, is_urgent, sum(sends) as sends from used group by account_id, is_urgent) of_account
+      on of_account.account_id = "accountId" and of_account.is_urgent = "isUrgent"),
 -- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
 ordered as (
   select counted.*,
@@ -3093,18 +3211,19 @@ ordered as (
                     (select request_id from sends s
                      where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
                      order by seq desc limit 1)) end as behind,
-         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+         "isBeyondChannel" or row_number() over (
+               partition by "accountId", "isUrgent", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted)
 insert into sends (
   request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-  contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-  overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-  metadata, segments, encoding, accepted_at)
+  contact_name, message_type, message, flow_id, close_conversation, priority, lane,
+  behind, overflow, expires_at, traceparent, send_at, reference,
+  expires_in_seconds, metadata, segments, encoding, accepted_at)
 select
   "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
   contact->>'value', contact->>'name', message->>'type', message, "flowId",
-  "closeConversation", lane, behind, overflow,
+  "closeConversation", coalesce(priority, 'normal'), lane, behind, overflow,
   clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
   reference, "expiresInSeconds", metadata, segments, encoding, "acceptedAt"
 from ordered
@@ -3128,7 +3247,7 @@ given as materialized (
     s.api_key_id as "apiKeyId",
     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                          'name', s.contact_name)) as contact,
-    s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
+    s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", s.priority, channels.ordering,
     least(channels.expire_after_seconds,
           extract(epoch from (
             greatest(s.accepted_at, s.send_at)
@@ -3140,25 +3259,26 @@ given as materialized (
   from chosen s join channels on channels.id = s.channel_id),
 -- The part of their quotas that their accounts have used, by channel.
 used as materialized (
-  select "accountId" as account_id, channel_id, sends
+  select "accountId" as account_id, channel_id, is_urgent, sends
   from (select distinct "accountId" from given) accounts cross join lateral (
-    select channel_id, count(*) as sends from sends
+    select channel_id, priority = 'urgent' as is_urgent, count(*) as sends from sends
     where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-    group by channel_id) by_channel),
+    group by channel_id, is_urgent) by_channel),
 -- The lane of each, and whether it is beyond its channel's quota.
 counted as (
   select given.*,
          case ordering when 'contact' then
            hashtextextended(concat(
              "channelId", ' ', contact->>'type', ' ',
-             lower((contact->>'value') collate "C") collate "default"), 0) end as lane,
-         row_number() over (partition by "channelId" order by ordinality)
+             lower((contact->>'value') collate "C") collate "default",
+             case when priority = 'urgent' then ' urgent' end), 0) end as lane,
+         row_number() over (partition by "channelId", "isUrgent" order by ordinality)
            > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
-  from given given
-    left join used of_channel on of_channel.channel_id = "channelId"
-    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
-      on of_account.account_id = "accountId"),
+  from (select *, coalesce(priority = 'urgent', false) as "isUrgent" from given) given
+    left join used of_channel on of_channel.channel_id = "channelId" and of_channel.is_urgent = "isUrgent"
+    left join (select account_id, is_urgent, sum(sends) as sends from used group by account_id, is_urgent) of_account
+      on of_account.account_id = "accountId" and of_account.is_urgent = "isUrgent"),
 -- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
 ordered as (
   select counted.*,
@@ -3167,18 +3287,19 @@ ordered as (
                     (select request_id from sends s
                      where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
                      order by seq desc limit 1)) end as behind,
-         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+         "isBeyondChannel" or row_number() over (
+               partition by "accountId", "isUrgent", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted)
 insert into sends (
   request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-  contact_name, message_type, message, flow_id, close_conversation, lane, behind,
-  overflow, expires_at, traceparent, send_at, reference, expires_in_seconds,
-  metadata, segments, encoding, accepted_at)
+  contact_name, message_type, message, flow_id, close_conversation, priority, lane,
+  behind, overflow, expires_at, traceparent, send_at, reference,
+  expires_in_seconds, metadata, segments, encoding, accepted_at)
 select
   "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
   contact->>'value', contact->>'name', message->>'type', message, "flowId",
-  "closeConversation", lane, behind, overflow,
+  "closeConversation", coalesce(priority, 'normal'), lane, behind, overflow,
   clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent, "sendAt",
   reference, "expiresInSeconds", metadata, segments, encoding, "acceptedAt"
 from ordered
@@ -3314,9 +3435,11 @@ waiting as (
   from waiting where waiting.id is not null)
 select c.id as "channelId", c.name, a.name as "accountName", first.due as "dueSince"
 from waiting cross join lateral (
-    select s.next_attempt_at as due from sends s
-    where s.channel_id = waiting.id and s.finished_at is null
-    order by s.next_attempt_at limit 1) first
+    select min(s.due) as due
+    from unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
+      select s.next_attempt_at as due from sends s
+      where s.channel_id = waiting.id and s.priority = each_priority.priority and s.finished_at is null
+      order by s.next_attempt_at limit 1) s) first
   join channels c on c.id = waiting.id join accounts a on a.id = c.account_id
 where first.due < now() and ($1::uuid is null or c.account_id = $1)
 order by first.due limit 3;
@@ -3423,7 +3546,7 @@ from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]);
 
 -- reclaim_sends: Repeats claim_sends after a lost answer. Waits for sends that the first one may still be claiming.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send; $5: the key of the
--- hashes of erased contacts.
+-- hashes of erased contacts; $6: whether they go in any order.
 with
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
 candidates as materialized (
@@ -3479,6 +3602,8 @@ claimable as materialized (
         and c.contact_value <> lower(c.contact_value collate "C") collate "default"
         and c.closed_at is null) one
     where not s.close_conversation) open
+  cross join lateral (
+    select s.channel_id, s.priority, s.next_attempt_at, s.seq) mine
   where s.status = 'sending' or (
     (channels.held_at is not null) is not true
     and (coalesce((
@@ -3495,7 +3620,42 @@ claimable as materialized (
               from permits p
               where p.request_id = s.request_id and p.attempt = s.attempt + 1
                 and p.valid_until > clock_timestamp()
-                and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
+                and (p.is_probe or channels.breaker_open_until is null)) < 100, false))
+    and ($6
+         or (channels.breaker_open_until is not null
+            or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
+         or not (
+           select case when count(*) > 0 then count(*) > (
+                    select count(*) from candidates later
+                    where later.channel_id = mine.channel_id
+                      and (later.priority, later.next_attempt_at, later.seq)
+                        > (mine.priority, mine.next_attempt_at, mine.seq))
+                  else false end
+           from (
+             select s.request_id
+             from (select * from sends s
+                   where s.channel_id = mine.channel_id and s.priority < mine.priority and s.finished_at is null
+                     and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+                       and not coalesce(s.expires_at <= clock_timestamp(), false)
+                   order by s.priority, s.next_attempt_at limit 100) s
+             where (channels.held_at is not null) is not true
+               and (coalesce((
+                 select true from sends earlier
+                 where earlier.lane = s.lane and earlier.seq < s.seq
+                   and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+                 limit 1), false)) is not true
+               and (not (channels.breaker_open_until is not null
+                  or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
+                  or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+                    or coalesce(
+                        (select ceil(greatest(
+                           0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+                         from permits p
+                         where p.request_id = s.request_id and p.attempt = s.attempt + 1
+                           and p.valid_until > clock_timestamp()
+                           and (p.is_probe or channels.breaker_open_until is null)) < 100, false))
+             order by s.priority, s.next_attempt_at, s.seq) first
+           where first.request_id <> all((select $1::uuid[])::uuid[]))))),
 -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
 -- moment, the send stays without one.
 opened as (
@@ -3515,7 +3675,7 @@ where s.request_id = claimable.request_id and channels.id = s.channel_id
 returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
   jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                        'name', s.contact_name)) as contact,
-  s.message, s.flow_id as "flowId", s.reference, s.close_conversation as "closeConversation",
+  s.message, s.flow_id as "flowId", s.priority, s.reference, s.close_conversation as "closeConversation",
   s.conversation_id as "conversationId", s.attempt, s.traceparent,
   s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
   channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
@@ -4384,28 +4544,30 @@ select "endpointId", "requestId", sequence, "nextTryAt", "lagSeconds" from recor
 with
 -- The sends, and whether they have to fail.
 asked as (
-  select s.*, s.status = 'queued' and (case when (select exists (select from suppressions)) then
-        (select e.cause from suppressions e
-         where e.account_id = s.account_id
-           and coalesce(e.contact_key,
-               lower(e.contact_value collate "C") collate "default") = any(
-             case when (select exists (
-                  select from suppressions where erased_at is not null)) then
-               array[lower(s.contact_value collate "C") collate "default",
-                     'erased:' || encode(sha256(
-                       substring($2::bytea from 65)
-                         || sha256(substring($2::bytea for 64)
-                           || convert_to(s.account_id || ' '
-                           || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
-                     case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
-                       'erased:' || encode(sha256(
-                         substring($2::bytea from 65)
-                           || sha256(substring($2::bytea for 64)
-                             || convert_to(s.account_id || ' '
-                             || s.contact_value, 'UTF8'))), 'hex') end]
-             else array[lower(s.contact_value collate "C") collate "default"] end)
-           and (e.channel_id is null or e.channel_id = s.channel_id)
-         limit 1) end is not null) as is_suppressed
+  select s.*, row_number() over (partition by s.channel_id
+                                 order by s.priority desc, s.next_attempt_at desc, s.seq desc) - 1 as later,
+         s.status = 'queued' and (case when (select exists (select from suppressions)) then
+               (select e.cause from suppressions e
+                where e.account_id = s.account_id
+                  and coalesce(e.contact_key,
+                      lower(e.contact_value collate "C") collate "default") = any(
+                    case when (select exists (
+                         select from suppressions where erased_at is not null)) then
+                      array[lower(s.contact_value collate "C") collate "default",
+                            'erased:' || encode(sha256(
+                              substring($2::bytea from 65)
+                                || sha256(substring($2::bytea for 64)
+                                  || convert_to(s.account_id || ' '
+                                  || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                            case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                              'erased:' || encode(sha256(
+                                substring($2::bytea from 65)
+                                  || sha256(substring($2::bytea for 64)
+                                    || convert_to(s.account_id || ' '
+                                    || s.contact_value, 'UTF8'))), 'hex') end]
+                    else array[lower(s.contact_value collate "C") collate "default"] end)
+                  and (e.channel_id is null or e.channel_id = s.channel_id)
+                limit 1) end is not null) as is_suppressed
   from sends s
   where s.request_id = any((select $1::uuid[])::uuid[])),
 -- Whether they need a permit, and the time until the wake-up by the one they have.
@@ -4453,8 +4615,46 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
               and (s.next_attempt_at > clock_timestamp()) is not true
               and permit.is_needed and permit.in_ms is null
          then channels.id
-       end as "waitsForPermitOf"
-from asked s join channels on channels.id = s.channel_id join permit using (request_id);
+       end as "waitsForPermitOf",
+       case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false) and
+         (channels.held_at is not null) is not true
+         and (coalesce((
+           select true from sends earlier
+           where earlier.lane = s.lane and earlier.seq < s.seq
+             and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+           limit 1), false)) is not true
+              and (s.next_attempt_at > clock_timestamp()) is not true
+              and not (channels.breaker_open_until is not null
+                 or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
+              and (permit.in_ms is not null or not permit.is_needed) then
+         (select first.request_id from (
+            select s.request_id
+            from (select * from sends s
+                  where s.channel_id = mine.channel_id and s.priority < mine.priority and s.finished_at is null
+                    and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+                      and not coalesce(s.expires_at <= clock_timestamp(), false)
+                  order by s.priority, s.next_attempt_at limit 100) s
+            where (channels.held_at is not null) is not true
+              and (coalesce((
+                select true from sends earlier
+                where earlier.lane = s.lane and earlier.seq < s.seq
+                  and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+                limit 1), false)) is not true
+              and (not (channels.breaker_open_until is not null
+                 or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
+                 or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+                   or coalesce(
+                       (select ceil(greatest(
+                          0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+                        from permits p
+                        where p.request_id = s.request_id and p.attempt = s.attempt + 1
+                          and p.valid_until > clock_timestamp()
+                          and (p.is_probe or channels.breaker_open_until is null)) < 100, false))
+            order by s.priority, s.next_attempt_at, s.seq) first
+          offset mine.later limit 1)
+       end as "goesFirst"
+from asked s join channels on channels.id = s.channel_id join permit using (request_id)
+  cross join lateral (select s.channel_id, s.priority, s.later) mine;
 
 -- refused_of_accounts: Lists a page of the refused requests of accounts.
 -- $1: the accounts, null for all; $2: the status, null for all; $3: before this request; $4: how many to look at;
@@ -5056,7 +5256,7 @@ select s.request_id as "requestId", 'queued' as "status", s.channel_id as "chann
   null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
   null as "attemptRecord", null as "providerMessageId", null as "failure",
   null as "delivery", null as "deliveryAt", null as "undelivered",
-  s.send_at as "sendAt", s.reference as "reference",
+  s.send_at as "sendAt", s.priority as "priority", s.reference as "reference",
   s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
   s.segments as "segments", s.encoding as "encoding", null as "sentThrough" from s;
 
@@ -5147,8 +5347,8 @@ given as materialized (
   from rows from (jsonb_to_recordset($1) as (
     "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
-    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
-    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "priority" priority, "ordering" text, "expireAfterSeconds" float8,
+    "idempotency" jsonb, "traceparent" text, "sendAt" timestamptz, "reference" text,
     "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
     "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
@@ -5183,13 +5383,14 @@ checked as (
 recorded as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-    contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, expires_in_seconds, metadata, segments, encoding)
+    contact_name, message_type, message, flow_id, close_conversation, priority,
+    traceparent, send_at, reference, expires_in_seconds, metadata, segments,
+    encoding)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", traceparent, "sendAt", reference, "expiresInSeconds",
-    metadata, segments, encoding
+    "closeConversation", coalesce(priority, 'normal'), traceparent, "sendAt",
+    reference, "expiresInSeconds", metadata, segments, encoding
   from admitted
   order by ordinality
   returning request_id as "requestId", accepted_at),
@@ -5209,8 +5410,8 @@ given as materialized (
   from rows from (jsonb_to_recordset($1) as (
     "requestId" uuid, "accountId" uuid, "channelId" uuid, "apiKeyId" uuid,
     "contact" jsonb, "message" jsonb, "flowId" uuid, "closeConversation" boolean,
-    "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb,
-    "traceparent" text, "sendAt" timestamptz, "reference" text,
+    "priority" priority, "ordering" text, "expireAfterSeconds" float8,
+    "idempotency" jsonb, "traceparent" text, "sendAt" timestamptz, "reference" text,
     "expiresInSeconds" int, "metadata" jsonb, "segments" int, "encoding" text,
     "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
@@ -5245,13 +5446,14 @@ checked as (
 recorded as (
   insert into scheduled_sends (
     request_id, account_id, channel_id, api_key_id, contact_type, contact_value,
-    contact_name, message_type, message, flow_id, close_conversation, traceparent,
-    send_at, reference, expires_in_seconds, metadata, segments, encoding)
+    contact_name, message_type, message, flow_id, close_conversation, priority,
+    traceparent, send_at, reference, expires_in_seconds, metadata, segments,
+    encoding)
   select
     "requestId", "accountId", "channelId", "apiKeyId", contact->>'type',
     contact->>'value', contact->>'name', message->>'type', message, "flowId",
-    "closeConversation", traceparent, "sendAt", reference, "expiresInSeconds",
-    metadata, segments, encoding
+    "closeConversation", coalesce(priority, 'normal'), traceparent, "sendAt",
+    reference, "expiresInSeconds", metadata, segments, encoding
   from admitted
   order by ordinality
   returning request_id as "requestId", accepted_at)
@@ -6022,7 +6224,7 @@ where s.channel_id = $1 and s.finished_at is null and s.overflow
       where earlier.lane = s.lane and earlier.seq < s.seq
         and coalesce(earlier.finished_at, 'infinity') = 'infinity'
       limit 1), false)
-order by s.next_attempt_at, s.seq
+order by s.priority, s.next_attempt_at, s.seq
 limit $2;
 
 -- with_id_or_name: Finds accounts, channels, deleted ones too, or flows, by their id or their name.

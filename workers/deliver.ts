@@ -8,7 +8,7 @@ import { createClaim } from './sends/claim.ts'
 import { createDispatch } from './sends/dispatch.ts'
 import { createEnterConversation } from './sends/enter-conversation.ts'
 import { createRecordOutcome } from './sends/record-outcome.ts'
-import type { RecordedOutcome } from './sends/send-states.ts'
+import type { OwnSend, RecordedOutcome } from './sends/send-states.ts'
 import { traceAttempt } from './sends/trace-attempt.ts'
 import { createWakeNext } from './sends/wake-next.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
@@ -46,21 +46,26 @@ export function createDeliver(
   const advance = async (requestId: string, slot: Slot): Promise<Advanced> => {
     const claimed = await claim(requestId, slot)
     if ('next' in claimed) return claimed
-    return await traceAttempt(claimed.send, async () => {
-      const send = await enterConversation(claimed.send)
-      // The claim was given up meanwhile. The send may be due again, with no other wake-up than this one.
-      if (!send) return { next: { wakesLaneHead: true } }
-      const outcome = await dispatch(send, slot)
-      const recorded = await recordOutcome(send, outcome)
-      // One that fell back is woken when this wake-up has left the queue: it may be in the other queue from now on.
-      const next = { wakeInMs: recorded.delayMs, wakesLaneHead: recorded.fellBackTo !== undefined }
-      return { next, recorded }
-    })
+    const attempt = traceAttempt(claimed.send, () => attemptClaimed(claimed.send, slot))
+    if (claimed.send.requestId === requestId) return await attempt
+    // A more urgent send went in its place, so this wake-up comes again.
+    const { recorded } = await inFlight.track(claimed.send.requestId, attempt)
+    return { next: { wakeInMs: 0 }, ...(recorded && { recorded }) }
+  }
+  const attemptClaimed = async (claimed: OwnSend, slot: Slot): Promise<Advanced> => {
+    const send = await enterConversation(claimed)
+    // The claim was given up meanwhile. The send may be due again, with no other wake-up than this one.
+    if (!send) return { next: { wakesLaneHead: true } }
+    const outcome = await dispatch(send, slot)
+    const recorded = await recordOutcome(send, outcome)
+    // One that fell back is woken when this wake-up has left the queue: it may be in the other queue from now on.
+    const next = { wakeInMs: recorded.delayMs, wakesLaneHead: recorded.fellBackTo !== undefined }
+    return { next, recorded }
   }
 
   return async (requestId, slot = unlimitedSlot) => {
     const { next, recorded } = await inFlight.track(requestId, advance(requestId, slot))
-    if (recorded) await wakeNext(recorded)
+    if (recorded) await wakeNext(recorded, requestId)
     return next
   }
 }

@@ -3,17 +3,21 @@ import { isUnfinished } from '../delivery/lane-rule.ts'
 import { sqlText } from '../statement.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
 import { fieldsAndTypes } from './new-send.ts'
-import { isBeyondAccount, isBeyondChannel, overflowOf, quotaUsed, withQuotaUsed } from './quota.ts'
+import { isBeyondAccount, isBeyondChannel, isUrgent, overflowOf, quotaUsed, withQuotaUsed } from './quota.ts'
 import { isInTime } from './record-by.ts'
 
 /* Parts of the statements that accept sends, each a whole expression or whole CTEs. */
 
-/** SQL of the lane of a given send. */
+/** SQL of the lane of a given send. An urgent one doesn't wait for the others of its contact, so those have another lane. */
 export const lane = sqlText`
   case ordering when 'contact' then
     hashtextextended(concat(
       "channelId", ' ', contact->>'type', ' ',
-      ${folded("(contact->>'value')")}), 0) end`
+      ${folded("(contact->>'value')")},
+      case when ${isUrgent('priority')} then ' urgent' end), 0) end`
+
+/** SQL of the column "isUrgent" of a given send. */
+export const urgency = `coalesce(${isUrgent('priority')}, false) as "isUrgent"`
 
 /** SQL of the last unfinished send of a lane. */
 export const lastOf = (lane: string) => sqlText`
@@ -73,7 +77,7 @@ export const ordered = (source: string) => sqlText`
            ${lane} as lane,
            ${isBeyondChannel} as "isBeyondChannel",
            of_account.sends as "usedByAccount"
-    from ${source} given
+    from (select *, ${urgency} from ${source}) given
       ${withQuotaUsed}),
   -- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
   ordered as (

@@ -4,7 +4,17 @@ import { type Database, inTransaction, type Transaction } from '../connection/cl
 import { countAccepts } from '../counters/counted-as.ts'
 import { media } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { admitted, alsoReturned, given, lane, lastOf, ordered, returned, used } from './accept-parts.ts'
+import {
+  admitted,
+  alsoReturned,
+  given,
+  lane,
+  lastOf,
+  ordered,
+  returned,
+  urgency,
+  used,
+} from './accept-parts.ts'
 import { copyMedia } from './copy-media.ts'
 import {
   columnNames,
@@ -48,7 +58,8 @@ const insertOneStatement = prepared<RecordedSend>(
         from (
           -- The send, if it is in time, and its lane.
           select fields.*,
-                 ${lane} as lane
+                 ${lane} as lane,
+                 ${urgency}
           from jsonb_to_record($1) as fields (
             ${fieldsAndTypes})
           where ${isInTime}) given) ordered

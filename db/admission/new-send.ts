@@ -1,5 +1,6 @@
 import type { SmsSize } from '../../src/core/messages/segments.ts'
 import type { Ordering } from '../../src/core/sends/lane.ts'
+import { defaultPriority } from '../../src/core/sends/priority.ts'
 import type { SendRequest } from '../../src/core/sends/send-request.ts'
 import { scheduledSends, sends } from '../schema.ts'
 import { sqlList, sqlText } from '../statement.ts'
@@ -32,6 +33,7 @@ const fieldTypes = {
   message: 'jsonb',
   flowId: 'uuid',
   closeConversation: 'boolean',
+  priority: 'priority',
   ordering: 'text',
   expireAfterSeconds: 'float8',
   idempotency: 'jsonb',
@@ -63,6 +65,7 @@ const columns = {
   message: 'message',
   flowId: '"flowId"',
   closeConversation: '"closeConversation"',
+  priority: `coalesce(priority, '${defaultPriority}')`,
   lane: 'lane',
   behind: 'behind',
   overflow: 'overflow',
@@ -103,7 +106,7 @@ export const fieldsOfScheduled = sqlText`
   s.api_key_id as "apiKeyId",
   jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                        'name', s.contact_name)) as contact,
-  s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
+  s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", s.priority, channels.ordering,
   least(channels.expire_after_seconds,
         extract(epoch from (
           ${ownExpiry}) - clock_timestamp())) as "expireAfterSeconds",

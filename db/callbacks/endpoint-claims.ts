@@ -75,6 +75,7 @@ const dueCallbacks = sqlText`
              'channelId', ${postedChannel},
              'messageType', s.message_type, 'reference', s.reference, 'metadata', s.metadata,
              'segments', s.segments, 'encoding', s.encoding,
+             'priority', s.priority,
              'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
              'providerAt', c.provider_at, 'providerCode', c.provider_code,
              'status', c.status, 'delivery', c.delivery, 'tried', c.tried,

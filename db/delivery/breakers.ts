@@ -3,6 +3,7 @@ import { isBreakersWait } from '../claim-rule.ts'
 import type { Database, Transaction } from '../connection/client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { type FailedSend, failQueued } from './fail-queued.ts'
+import { isOfAnyPriority } from './priority-rule.ts'
 
 const opening = (table: 'channels' | 'endpoints') => sqlText`
     update ${table}
@@ -82,7 +83,7 @@ const failWaitingStatement = failQueued(
     failure: '$4::text',
     join: ' join channels on channels.id = s.channel_id',
     which: sqlText`
-      s.channel_id = $2
+      s.channel_id = $2 and ${isOfAnyPriority('s')}
       and s.next_attempt_at < clock_timestamp() - $3 * interval '1 s'
       and channels.breaker_opened_at < clock_timestamp() - $3 * interval '1 s'
       and ${isBreakersWait}`,

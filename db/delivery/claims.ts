@@ -2,7 +2,8 @@ import type { Contact } from '../../src/core/contacts/contact.ts'
 import type { Message } from '../../src/core/messages/message.ts'
 import { newId } from '../../src/core/requests/new-id.ts'
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
-import { isFree, isLimited, isReady, isSuppressed } from '../claim-rule.ts'
+import type { Priority } from '../../src/core/sends/priority.ts'
+import { hasLimits, isFree, isLimited, isReady, isSuppressed, moreUrgent } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { folded } from './contact-rule.ts'
@@ -16,6 +17,7 @@ export interface ClaimedSend {
   contact: Contact
   message: Message
   flowId: string | null
+  priority: Priority
   /** The client's own id of the send. */
   reference: string | null
   closeConversation: boolean
@@ -57,6 +59,21 @@ const untilMs = (moment: string) => sqlText`
      from permits p where p.request_id = s.request_id) end`
 
 /**
+ * SQL that is true for a send `mine` of `candidates` in whose place a more urgent one goes, which isn't claimed with it. For each of those,
+ * the last in line waits.
+ */
+const isOvertaken = sqlText`
+  select case when count(*) > 0 then count(*) > (
+           select count(*) from candidates later
+           where later.channel_id = mine.channel_id
+             and (later.priority, later.next_attempt_at, later.seq)
+               > (mine.priority, mine.next_attempt_at, mine.seq))
+         else false end
+  from (
+    ${moreUrgent('mine')}) first
+  where first.request_id <> all((select $1::uuid[])::uuid[])`
+
+/**
  * SQL of a claim. It claims nothing for a worker without a lease, whose claims would count as lost at once. A claim whose answer
  * was lost is found again by its id.
  *
@@ -64,7 +81,7 @@ const untilMs = (moment: string) => sqlText`
  */
 const claim = (lock: string) => sqlText`
   -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send; $5: the key of the
-  -- hashes of erased contacts.
+  -- hashes of erased contacts; $6: whether they go in any order.
   with
   -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
   candidates as materialized (
@@ -90,8 +107,14 @@ const claim = (lock: string) => sqlText`
       select array_agg(id order by id desc) as ids from (
         ${openConversations({ account: 's.account_id', type: 's.contact_type', value: 'person.value' })}) one
       where not s.close_conversation) open
+    cross join lateral (
+      select s.channel_id, s.priority, s.next_attempt_at, s.seq) mine
     where s.status = 'sending' or (
-      ${isFree})),
+      ${isFree}
+      and ($6
+           or ${hasLimits}
+           or not (
+             ${isOvertaken})))),
   -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
   -- moment, the send stays without one.
   opened as (
@@ -111,7 +134,7 @@ const claim = (lock: string) => sqlText`
   returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                          'name', s.contact_name)) as contact,
-    s.message, s.flow_id as "flowId", s.reference, s.close_conversation as "closeConversation",
+    s.message, s.flow_id as "flowId", s.priority, s.reference, s.close_conversation as "closeConversation",
     s.conversation_id as "conversationId", s.attempt, s.traceparent,
     s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
@@ -139,10 +162,13 @@ export interface Claim {
   worker: string
   /** The key of the hashes of erased contacts (`suppressionKey`). */
   suppressionKey: Buffer
+  /** Whether they go even if a more urgent send of their channel may go. */
+  inAnyOrder: boolean
 }
 
 /**
- * Claims those of the sends that are ready and free to go. The others are missing from the result.
+ * Claims those of the sends that are ready and free to go, and in whose place no more urgent one goes. The others are missing from the
+ * result.
  *
  * @param by the worker, a new id for this batch, and the key of hashes.
  */
@@ -160,5 +186,5 @@ export function reclaimSends(db: Database, requestIds: readonly string[], by: Cl
 
 /** Includes ids for the conversations that the claim may open. */
 function parametersOf(requestIds: readonly string[], by: Claim) {
-  return [requestIds, by.worker, by.id, requestIds.map(() => newId()), by.suppressionKey]
+  return [requestIds, by.worker, by.id, requestIds.map(() => newId()), by.suppressionKey, by.inAnyOrder]
 }

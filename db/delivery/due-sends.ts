@@ -1,4 +1,5 @@
 import { NIL } from 'uuid'
+import { type Priority, priorities } from '../../src/core/sends/priority.ts'
 import type { WakeUp } from '../../src/core/sends/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
 import {
@@ -17,6 +18,7 @@ import { isChannelInSlowStart } from '../reasons-to-wait.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { isUnfinished, laneOf } from './lane-rule.ts'
 import { hasUnusedPermits } from './permit-states.ts'
+import { isOfAnyPriority } from './priority-rule.ts'
 
 const readyHeadsStatement = prepared<WakeUp>(
   'ready_heads',
@@ -61,8 +63,8 @@ const isOverdue = isWakeable("now() - $1 * interval '1 ms'")
 const hasOverdue = (which = 'true') => sqlText`
   coalesce((
     select true from sends s
-    where s.channel_id = channels.id and s.finished_at is null
-      and ${which}
+    where s.channel_id = channels.id and ${isOfAnyPriority('s')}
+      and s.finished_at is null and ${which}
       and ${isOverdue}
     limit 1), false)`
 
@@ -105,6 +107,7 @@ export function findBusyChannels(
 /** A queued send that is overdue. */
 export interface DueSend extends WakeUp {
   channelId: string
+  priority: Priority
   /** In PostgreSQL's format, because a Date would lose the microseconds. */
   dueAt: string
   /** Whether it is the head of its lane. */
@@ -118,15 +121,15 @@ const dueSends = (name: string, purpose: string, which: string) =>
     sqlText`
       -- $1: the channels, each with the send after which its page begins; $2: for how many ms overdue; $3: how many of each.
       select due.*
-      from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
+      from json_to_recordset($1) as asked ("channelId" uuid, priority priority, "dueAt" timestamptz, "requestId" uuid)
       cross join lateral (
         select asked."channelId", s.request_id as "requestId", ${overflowOf('s')} as "overflowOf",
-               s.next_attempt_at::text as "dueAt", not ${isBehind} as "isHead"
+               s.priority, s.next_attempt_at::text as "dueAt", not ${isBehind} as "isHead"
         from sends s join channels on channels.id = s.channel_id
         where s.channel_id = asked."channelId" and ${which}
           and ${isWakeable("now() - $2 * interval '1 ms'")}
-          and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
-        order by s.next_attempt_at, s.request_id
+          and (s.priority, s.next_attempt_at, s.request_id) > (asked.priority, asked."dueAt", asked."requestId")
+        order by s.priority, s.next_attempt_at, s.request_id
         limit $3) due`,
   )
 
@@ -148,7 +151,7 @@ export interface DueSendsOf {
   after: DueSend | undefined
 }
 
-/** A page of overdue sends of each channel, in the order in which they fell due. */
+/** A page of overdue sends of each channel, the most urgent first, else in the order in which they fell due. */
 export function findDueSends(
   db: Database,
   which: {
@@ -161,6 +164,7 @@ export function findDueSends(
   const { channels, permitFree, overdueByMs, limit } = which
   const asked = channels.map(({ channelId, after }) => ({
     channelId,
+    priority: after?.priority ?? priorities[0],
     dueAt: after?.dueAt ?? '-infinity',
     requestId: after?.requestId ?? NIL,
   }))

@@ -157,7 +157,7 @@ const given = sqlText`
   given as materialized (
     select s.request_id as "requestId", s.account_id as "accountId", channels.id as "channelId",
            jsonb_build_object('type', s.contact_type, 'value', s.contact_value) as contact,
-           channels.ordering, channels.expire_after_seconds,
+           s.priority, channels.ordering, channels.expire_after_seconds,
            row_number() over (order by s.seq) as ordinality
     from chosen s join channels on channels.id = s."toChannelId"),
   ${used},

@@ -1,10 +1,12 @@
 import { grantAheadSeconds, startSeconds } from '../../src/core/sends/delivery-times.ts'
+import { oneInTen } from '../../src/core/sends/priority.ts'
 import { overflowOf } from '../admission/quota.ts'
 import { hasLimits, isBehind, isChannelOpen, isLimited, isUsable, isWakeable } from '../claim-rule.ts'
 import { type Database, inTransaction } from '../connection/client.ts'
 import { isChannelInSlowStart } from '../reasons-to-wait.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { isEvidence, isInUse, isLive } from './permit-states.ts'
+import { eachPriority } from './priority-rule.ts'
 
 /** Few, so that a provider that doesn't answer occupies few of the slots for the overflow of all accounts. */
 export const permitsDuringSlowStart = 4
@@ -16,6 +18,9 @@ const maxPermitsAtOnce = 200
  * are chosen from this many due sends, with those first whose result depends only on the provider.
  */
 const candidates = 1000
+
+/** Permits in a row of more urgent sends while less urgent ones wait. */
+const inARow = oneInTen - 1
 
 /** Calls in flight, or per second. The wake-ups of channels with so few permits can use the ordinary queue. */
 const fewPermits = 16
@@ -68,7 +73,7 @@ const dropStatement = prepared(
 )
 
 /**
- * Grants the free permits of channels to their first due sends: as many as the rate allows for the next second, as
+ * Grants the free permits of channels to their first due sends, the most urgent first: as many as the rate allows for the next second, as
  * `max_in_flight` leaves free, and as the circuit breaker lets through. In a channel with none of these limits that is in slow
  * start, a few sends of its overflow get permits.
  */
@@ -107,25 +112,44 @@ const grantStatement = (name: string, purpose: string, dueSends: string) =>
         select free_by.*, greatest(0, least(${maxPermitsAtOnce}, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
                coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
         from free_by),
-      -- The sends that get a permit, in the order in which they fell due, and the time of each call.
+      -- The first due sends of each channel, by priority, each with its place among them.
+      due as materialized (
+        select channels.id, channels.urgent_in_a_row, channels.normal_in_a_row, s.*,
+               row_number() over (partition by channels.id, s.priority
+                                  order by s.comes_last, s.next_attempt_at, s.seq) as place
+        from available channels cross join ${eachPriority} cross join lateral (
+          select s.request_id, s.attempt + 1 as attempt, ${overflowOf('s')} as overflow_of,
+                 s.priority, s.next_attempt_at, s.seq, is_trial and ${isDoubtful} as comes_last
+          from ${dueSends} s
+          where s.channel_id = channels.id and s.priority = each_priority.priority and s.finished_at is null
+            and ${isWakeable('channels.at')}
+            and ${isLimited}
+            and not ${isBehind}
+            and not exists (select from permits p where ${isUsable})
+          order by s.next_attempt_at, s.seq
+          limit case when is_trial and permits > 0 then ${candidates} else permits end) s),
+      -- The order of normal and bulk sends: one turn in ten is of a bulk send. The channel's last turns count, too.
+      others as (
+        select due.*, row_number() over (partition by id, priority = 'urgent' order by comes_last,
+                 case when priority = 'bulk' then ${inARow} * place - normal_in_a_row else place end, priority) as nth
+        from due),
+      -- Likewise that of all: one turn in ten is not of an urgent send.
+      turns as (
+        select others.*, case when priority = 'urgent' then nth else ${inARow} * nth - urgent_in_a_row end as turn
+        from others),
+      -- The sends that get a permit, and the time of each call.
       chosen as materialized (
         select channels.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
-               s.position * spacing * interval '1 s' + first_at as call_at
+               s.priority, s.position, s.position * spacing * interval '1 s' + first_at as call_at,
+               max(s.position) filter (where s.priority <> 'urgent') over (partition by channels.id) as last_other,
+               max(s.position) filter (where s.priority = 'bulk') over (partition by channels.id) as last_bulk
         from available channels cross join lateral (
-          select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
+          select first.*, row_number() over (order by first.turn, first.priority) - 1 as position
           from (
-            select s.request_id, s.attempt + 1 as attempt, ${overflowOf('s')} as overflow_of,
-                   s.next_attempt_at, s.seq, is_trial and ${isDoubtful} as comes_last
-            from ${dueSends} s
-            where s.channel_id = channels.id and s.finished_at is null
-              and ${isWakeable('channels.at')}
-              and ${isLimited}
-              and not ${isBehind}
-              and not exists (select from permits p where ${isUsable})
-            order by s.next_attempt_at, s.seq
-            limit case when is_trial and permits > 0 then ${candidates} else permits end) due
-          order by due.comes_last, due.next_attempt_at, due.seq
-          limit permits) s),
+            select request_id, attempt, overflow_of, priority, turn from turns
+            where turns.id = channels.id
+            order by comes_last, turn, priority
+            limit permits) first) s),
       -- A send has one permit at most, so a new one replaces an old one that can't be used any more. Another one for the same
       -- attempt keeps the time since when none was used.
       granted as (
@@ -145,8 +169,15 @@ const grantStatement = (name: string, purpose: string, dueSends: string) =>
         update channels
         set next_call_at = coalesce(last.call_at + last.spacing * interval '1 s', next_call_at),
             breaker_open_until = case when channels.breaker_open_until is not null
-                                      then clock_timestamp() + $2 * interval '1 s' end
-        from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
+                                      then clock_timestamp() + $2 * interval '1 s' end,
+            urgent_in_a_row = least(${inARow}, last.urgent + case when last.has_other then 0 else urgent_in_a_row end),
+            normal_in_a_row = least(${inARow}, last.normal + case when last.has_bulk then 0 else normal_in_a_row end)
+        -- Of each kind, how many were the last in a row.
+        from (select id, spacing, max(call_at) as call_at,
+                     count(*) filter (where priority = 'urgent' and position > coalesce(last_other, -1)) as urgent,
+                     count(*) filter (where priority = 'normal' and position > coalesce(last_bulk, -1)) as normal,
+                     max(last_other) is not null as has_other, max(last_bulk) is not null as has_bulk
+              from chosen group by id, spacing) last
         where channels.id = last.id
         returning channels.id, next_call_at)
       -- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction
@@ -195,7 +226,7 @@ export interface GrantTimes {
 }
 
 /**
- * Grants the free permits of channels to their waiting sends, in the order in which they fell due. Exact across any number of
+ * Grants the free permits of channels to their waiting sends, the most urgent first, else in the order in which they fell due. Exact across any number of
  * workers, because the channel's row is locked before the permits are counted.
  *
  * @param only the sends that may get permits; by default all that are due.

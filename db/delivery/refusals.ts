@@ -1,9 +1,11 @@
 import {
   endsInMs,
+  hasLimits,
   isBehind,
   isLimited,
   isQueued,
   isSuppressed,
+  moreUrgent,
   needsOnlyTime,
   permitInMs,
   waitsForNoTime,
@@ -25,6 +27,8 @@ export interface Refusal {
   fallsBackFrom: string | null
   /** The limited channel if it waits for a permit. */
   waitsForPermitOf: string | null
+  /** A more urgent send of its channel, which goes in its place. */
+  goesFirst: string | null
 }
 
 const refusalsStatement = prepared<Refusal>(
@@ -35,7 +39,9 @@ const refusalsStatement = prepared<Refusal>(
     with
     -- The sends, and whether they have to fail.
     asked as (
-      select s.*, ${isQueued} and ${isSuppressed('$2::bytea')} as is_suppressed
+      select s.*, row_number() over (partition by s.channel_id
+                                     order by s.priority desc, s.next_attempt_at desc, s.seq desc) - 1 as later,
+             ${isQueued} and ${isSuppressed('$2::bytea')} as is_suppressed
       from sends s
       where ${isGiven('s.request_id')}),
     -- Whether they need a permit, and the time until the wake-up by the one they have.
@@ -58,8 +64,17 @@ const refusalsStatement = prepared<Refusal>(
                   and ${waitsForNoTime}
                   and permit.is_needed and permit.in_ms is null
              then channels.id
-           end as "waitsForPermitOf"
-    from asked s join channels on channels.id = s.channel_id join permit using (request_id)`,
+           end as "waitsForPermitOf",
+           case when ${needsOnlyTime}
+                  and ${waitsForNoTime}
+                  and not ${hasLimits}
+                  and (permit.in_ms is not null or not permit.is_needed) then
+             (select first.request_id from (
+                ${moreUrgent('mine')}) first
+              offset mine.later limit 1)
+           end as "goesFirst"
+    from asked s join channels on channels.id = s.channel_id join permit using (request_id)
+      cross join lateral (select s.channel_id, s.priority, s.later) mine`,
 )
 
 /** Why sends can't be claimed. Unknown sends are missing from the result. */

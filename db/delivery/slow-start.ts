@@ -31,11 +31,11 @@ const waitingStatement = prepared<WakeUp>(
     where s.channel_id = $1 and s.finished_at is null and s.overflow
       and ${isWakeable()}
       and not ${isBehind}
-    order by s.next_attempt_at, s.seq
+    order by s.priority, s.next_attempt_at, s.seq
     limit $2`,
 )
 
-/** The due sends of the channel's overflow, in the order in which they fell due. */
+/** The due sends of the channel's overflow, the most urgent first, else in the order in which they fell due. */
 export function findWaitingOverflow(db: Database, channelId: string, limit: number): Promise<WakeUp[]> {
   return waitingStatement(db, [channelId, limit])
 }

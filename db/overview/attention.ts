@@ -1,5 +1,6 @@
 import type { Database } from '../connection/client.ts'
 import { waitingChannels } from '../delivery/due-sends.ts'
+import { eachPriority } from '../delivery/priority-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { isFailing } from './channels.ts'
 
@@ -114,9 +115,11 @@ const oldestStatement = prepared<OldestWaiting>(
     ${waitingChannels}
     select c.id as "channelId", c.name, a.name as "accountName", first.due as "dueSince"
     from waiting cross join lateral (
-        select s.next_attempt_at as due from sends s
-        where s.channel_id = waiting.id and s.finished_at is null
-        order by s.next_attempt_at limit 1) first
+        select min(s.due) as due
+        from ${eachPriority} cross join lateral (
+          select s.next_attempt_at as due from sends s
+          where s.channel_id = waiting.id and s.priority = each_priority.priority and s.finished_at is null
+          order by s.next_attempt_at limit 1) s) first
       join channels c on c.id = waiting.id join accounts a on a.id = c.account_id
     where first.due < now() and ${isAsked('c')}
     order by first.due limit 3`,

@@ -4,6 +4,7 @@ import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 import type { AutoCause } from '../../src/core/suppression/suppression.ts'
 import type { Database } from '../connection/client.ts'
 import { type Counts, countsOfChannels, countsOfEach, sumsOf } from '../counters/read.ts'
+import { eachPriority } from '../delivery/priority-rule.ts'
 import { type Count, mostCounted } from '../sends/list-count.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
@@ -48,8 +49,11 @@ const columns = sqlText`
 const backlog = sqlText`
   cross join lateral (
     select count(*)::int as waiting, min(next_attempt_at) as oldest
-    from (select s.next_attempt_at from sends s
-          where s.channel_id = c.id and s.finished_at is null
+    from (select s.next_attempt_at
+          from ${eachPriority} cross join lateral (
+            select s.next_attempt_at from sends s
+            where s.channel_id = c.id and s.priority = each_priority.priority and s.finished_at is null
+            order by s.next_attempt_at limit ${countedWaiting + 1}) s
           order by s.next_attempt_at limit ${countedWaiting + 1}) first) w`
 
 /** The place of a channel in the list, after which a page begins. */
@@ -286,9 +290,10 @@ const lastFailuresStatement = prepared<LastFailure & { channelId: string }>(
        where f.attempt_record is not null)
       union all
       select w.request_id, e.at, e.fields
-      from (select s.request_id, s.attempt > s.attempts_before_replay as is_tried_again from sends s
-            where s.channel_id = c.id and s.finished_at is null
-            order by s.next_attempt_at desc ${firstLooked}) w
+      from ${eachPriority} cross join lateral (
+          select s.request_id, s.attempt > s.attempts_before_replay as is_tried_again from sends s
+          where s.channel_id = c.id and s.priority = each_priority.priority and s.finished_at is null
+          order by s.next_attempt_at desc ${firstLooked}) w
         cross join lateral (
           select e.at, e.fields from send_events e
           where w.is_tried_again and e.request_id = w.request_id and e.event = 'attempt_finished'

@@ -1,14 +1,18 @@
+import type { Priority } from '../../src/core/sends/priority.ts'
 import { namesOfChannels } from '../accounts/channel-names.ts'
 import { isFirst } from '../callbacks/endpoint-claims.ts'
 import { channelWaitsAs, isDue, isHeadOfAll, isQueued, sendWaitsAs, waitLabels } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
+import { eachPriority } from '../delivery/priority-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { countRefusedChannels, type RefusedChannels } from '../suppression/refused-shares.ts'
 
 /** The unfinished work of the whole service. Read from the indexes of unfinished sends, so its cost doesn't grow with history. */
 export interface Backlog {
-  /** Numbers of sends: queued and due, queued for a retry, sending, waiting for the time that they are scheduled for. */
-  unfinished: { due: number; later: number; sending: number; scheduled: number }
+  /** Numbers of sends by priority: queued and due, queued for a retry, sending. */
+  unfinished: Record<Priority, { due: number; later: number; sending: number }>
+  /** The number of sends that wait for the time that they are scheduled for. */
+  scheduled: number
   oldestWaiting: OldestWaiting
   channels: ChannelStates[]
   callbacks: CallbackBacklog
@@ -63,31 +67,34 @@ const oldestWaits = sqlText`
  * Reads the unfinished sends in one pass, however many the planner expects. If it last saw the table without unfinished sends, it
  * would otherwise read all of them again for each lane.
  */
-const sendsStatement = prepared<Omit<Backlog['unfinished'], 'scheduled'> & { oldestWaiting: OldestWaiting }>(
+const sendsStatement = prepared<Pick<Backlog, 'unfinished' | 'oldestWaiting'>>(
   'backlog_of_sends',
   'Counts the unfinished sends, and how long the oldest have been due, for metrics.',
   sqlText`
     with unfinished as materialized (
-      select s.channel_id, s.status, s.next_attempt_at,
+      select s.channel_id, s.priority, s.status, s.next_attempt_at,
              ${isQueued} and ${isDue()} as is_due,
              ${isHeadOfAll} as is_head,
              ${sendWaitsAs} as waits_as
       from sends s where s.finished_at is null),
     of_channel as materialized (
-      select channel_id, waits_as, count(*) filter (where is_due) as due,
+      select channel_id, priority, waits_as, count(*) filter (where is_due) as due,
              count(*) filter (where status = 'sending') as sending,
              count(*) filter (where status = 'queued' and not is_due) as later,
              min(next_attempt_at) filter (where is_due and is_head) as due_since
-      from unfinished group by channel_id, waits_as),
+      from unfinished group by channel_id, priority, waits_as),
     labelled as (
-      select due, later, sending, due_since,
+      select priority, due, later, sending, due_since,
              coalesce(
                ${channelWaitsAs},
                waits_as,
                'free') as waits_as
       from of_channel join channels on channels.id = of_channel.channel_id)
-    select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
-           coalesce(sum(sending), 0)::int as sending,
+    select (select json_object_agg(priority, json_build_object('due', due, 'later', later, 'sending', sending))
+            from (select each_priority.priority, coalesce(sum(due), 0) as due, coalesce(sum(later), 0) as later,
+                         coalesce(sum(sending), 0) as sending
+                  from ${eachPriority} left join labelled using (priority)
+                  group by each_priority.priority) by_priority) as unfinished,
            ${oldestWaits} as "oldestWaiting"
     from labelled`,
 )
@@ -165,10 +172,11 @@ export async function readBacklog(db: Database): Promise<Backlog> {
       countRefusedChannels(db),
       workersStatement(db, []),
     ])
-  const { due = 0, later = 0, sending = 0, oldestWaiting } = sends ?? {}
+  if (!sends) throw new Error('PostgreSQL answered an aggregate without a row')
   return {
-    unfinished: { due, later, sending, scheduled: scheduled?.sends ?? 0 },
-    oldestWaiting: { free: 0, ...oldestWaiting, scheduled: scheduled?.overdueSeconds ?? 0 },
+    unfinished: sends.unfinished,
+    scheduled: scheduled?.sends ?? 0,
+    oldestWaiting: { ...sends.oldestWaiting, scheduled: scheduled?.overdueSeconds ?? 0 },
     channels,
     callbacks: {
       ...(callbacks ?? { due: 0, later: 0, disabled: 0, oldestDue: 0 }),

@@ -57,6 +57,7 @@ const columns: Record<keyof SendRecord, [ofSend: string, ofScheduled?: string]> 
   deliveryAt: ['s.delivery_at', 'null'],
   undelivered: [undelivered, 'null'],
   sendAt: ['s.send_at'],
+  priority: ['s.priority'],
   reference: ['s.reference'],
   expiresInSeconds: ['s.expires_in_seconds'],
   metadata: ['s.metadata'],

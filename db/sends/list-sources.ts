@@ -174,7 +174,7 @@ function filtersOf(
   has: ReturnType<typeof tablesOf>,
   values: Values,
 ): { ofScheduled: string[]; ofSends: string[] } {
-  const { status, delivery, channelId, flowId, contact, reason, providerMessageIds } = query
+  const { status, delivery, channelId, flowId, contact, priority, reason, providerMessageIds } = query
   const { providerCode, code, fault } = query
   const channel = channelId === undefined ? undefined : `${values.add(channelId)}::uuid`
   const ofChannel = (column: string) => (channel === undefined ? [] : [`${column} = ${channel}`])
@@ -184,6 +184,7 @@ function filtersOf(
       query.dueTo && `${column} < ${values.add(query.dueTo)}::timestamptz`,
     ].filter((condition) => condition !== undefined)
   const anywhere = [
+    priority !== undefined && `s.priority = ${values.add(priority)}::priority`,
     flowId !== undefined && `s.flow_id = ${values.add(flowId)}::uuid`,
     contact !== undefined &&
       `s.contact_type = ${values.add(contact.type)}::text and ${folded('s.contact_value')} = ${values.add(foldContactValue(contact.value))}::text`,

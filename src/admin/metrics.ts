@@ -132,8 +132,10 @@ function showQueues(
 }
 
 function showBacklog(gauges: Metrics, backlog: Backlog): void {
-  const { unfinished, oldestWaiting, channels, refusedChannels, callbacks, workers } = backlog
-  for (const [state, count] of Object.entries(unfinished)) gauges.unfinished.set({ state }, count)
+  const { unfinished, scheduled, oldestWaiting, channels, refusedChannels, callbacks, workers } = backlog
+  for (const [priority, states] of Object.entries(unfinished))
+    for (const [state, count] of Object.entries(states)) gauges.unfinished.set({ state, priority }, count)
+  gauges.unfinished.set({ state: 'scheduled' }, scheduled)
   for (const [kind, seconds] of Object.entries(oldestWaiting)) {
     gauges.oldestWaiting.set({ channels: kind }, seconds)
   }

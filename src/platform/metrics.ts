@@ -230,6 +230,7 @@ function deliveryMetrics({ counter, histogram }: Definitions) {
       'From accepting a send to its sent, with all waits and retries, but without sends that were replayed or fell back.',
       deliverySeconds,
       'provider',
+      'priority',
     ),
     retries: counter('outbound_retries_total', 'Attempts after which another one was scheduled.'),
     lostClaims: counter('outbound_lost_claims_total', 'Attempts whose worker was lost.'),
@@ -311,7 +312,7 @@ function callbackMetrics({ counter, gauge, histogram }: Definitions) {
 function backlogMetrics({ gauge }: Definitions) {
   return {
     queueJobs: gauge('outbound_queue_jobs', 'Wake-ups in a queue.', 'queue', 'state', 'shard'),
-    unfinished: gauge('outbound_unfinished_sends', 'Sends that have not ended.', 'state'),
+    unfinished: gauge('outbound_unfinished_sends', 'Sends that have not ended.', 'state', 'priority'),
     oldestWaiting: gauge(
       'outbound_oldest_waiting_send_age_seconds',
       'How long the oldest due send has been due, of those that wait for no earlier send to their contact.',

@@ -93,6 +93,7 @@ const otherFields = {
   metadata: { shop: 'Berlin' },
   segments: 1,
   encoding: 'gsm-7',
+  priority: 'urgent',
   ...tooLate,
 } satisfies Omit<Required<NewSend>, 'requestId' | 'accountId' | 'channelId'>
 

@@ -74,7 +74,7 @@ function statements(): (() => Promise<unknown>)[] {
   }
   return [
     () => insertSends(db, rows),
-    () => claimSends(db, ids, { id: claimId, worker, suppressionKey: testSuppressionKey }),
+    () => claimSends(db, ids, { id: claimId, worker, suppressionKey: testSuppressionKey, inAnyOrder: false }),
     async () => {
       const recorded = await recordOutcomes(
         db,

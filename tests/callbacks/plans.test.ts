@@ -112,7 +112,7 @@ async function sentOnes(db: Database): Promise<string[]> {
   const ids = rows.map(({ requestId }) => requestId)
   const claimId = uuidv7()
   await insertSends(db, rows)
-  await claimSends(db, ids, { id: claimId, worker, suppressionKey: testSuppressionKey })
+  await claimSends(db, ids, { id: claimId, worker, suppressionKey: testSuppressionKey, inAnyOrder: false })
   const unknown = { providerStatus: null, providerCode: null, providerMessageId: null }
   const record = { outcome: 'sent', attempt: 1, durationMs: 5, ...unknown } as const
   const sent = { claimId, status: 'sent' as const, record, reason: undefined, delayMs: undefined }

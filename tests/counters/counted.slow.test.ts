@@ -203,7 +203,7 @@ async function claim(by: string, ids: readonly string[]) {
     [by],
   )
   const id = uuidv7()
-  await claimSends(db, ids, { id, worker: by, suppressionKey: testSuppressionKey })
+  await claimSends(db, ids, { id, worker: by, suppressionKey: testSuppressionKey, inAnyOrder: false })
 }
 
 const claimsOf = (where: string) =>

@@ -65,7 +65,7 @@ async function take(world: World, step: Step, page: readonly Going[]): Promise<v
   else if (step === 'B claims') {
     // A send that was replayed on A isn't B's to claim.
     const theirs = page.filter(({ state }) => state.on === 'B').map(({ requestId }) => requestId)
-    const by = { id: uuidv7(), worker: 'b', suppressionKey: testSuppressionKey }
+    const by = { id: uuidv7(), worker: 'b', suppressionKey: testSuppressionKey, inAnyOrder: false }
     const claimed = new Set((await claimSends(db, theirs, by)).map(({ requestId }) => requestId))
     for (const going of page) if (claimed.has(going.requestId)) going.claimB = by.id
   } else if (word === 'delivered' || word === 'undelivered') {

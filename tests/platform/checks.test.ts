@@ -224,7 +224,9 @@ async function olderDatabase(
     alter table channels drop column auto_suppress, drop column fallback_channel_id, drop column fallback_on,
       drop column fallback_within_seconds, drop column shown_config, drop column one_click, drop column countries;
     alter table sends alter column seq set generated always, drop column former_channels;
-    alter table sends drop column change_number`)
+    alter table sends drop column change_number, drop column priority;
+    alter table channels drop column urgent_in_a_row, drop column normal_in_a_row;
+    drop type priority`)
   return { databaseUrl, client }
 }
 

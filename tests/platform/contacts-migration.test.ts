@@ -24,9 +24,12 @@ async function formerDatabase() {
     drop function fold_lane cascade;
     drop index sends_of_capitals, scheduled_sends_of_capitals, conversations_of_capitals, suppressions_of_key;
     alter table suppressions drop column contact_key;
-    alter table scheduled_sends drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding;
-    alter table sends drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding;
-    alter table channels drop column one_click, drop column countries;
+    alter table scheduled_sends drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding,
+      drop column priority;
+    alter table sends drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding,
+      drop column priority;
+    alter table channels drop column one_click, drop column countries, drop column urgent_in_a_row, drop column normal_in_a_row;
+    drop type priority;
     drop table provider_files;`)
   return { client, migrate: () => migrateDatabase(databaseUrl) }
 }

@@ -3,7 +3,9 @@ import type { Redis } from 'ioredis'
 import * as schema from '../../db/schema.ts'
 import type { Runtime } from '../../src/runtime.ts'
 
-const tables = Object.values(schema).filter(isTable).map(getTableName)
+const tables = Object.values(schema)
+  .filter((one) => isTable(one))
+  .map(getTableName)
 /** Rows that were deleted, by database. They take space, and time of scans, until a truncation. */
 const deleted = new Map<string, number>()
 const enoughToTruncate = 2000

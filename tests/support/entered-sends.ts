@@ -17,6 +17,7 @@ export function buildEnteredSend(
     message: { type: 'text', text: { value: 'Hello' } },
     flowId: null,
     reference: null,
+    priority: 'normal',
     closeConversation: false,
     conversationId: uuidv7(),
     attempt: 1,

@@ -3,8 +3,8 @@ import { type SendRecord, timelineFields } from '../../src/core/sends/timeline.t
 
 const nullOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, null]))
 
-/** A timeline of which nothing is known. */
-export const unknownTimeline = nullOf(Object.keys(timelineFields))
+/** A timeline of which nothing is known, with what a send has from the start. */
+export const unknownTimeline = { ...nullOf(Object.keys(timelineFields)), priority: 'normal' }
 
 const unknownRecord = nullOf(recordFields) as {
   [Name in keyof SendRecord]: null extends SendRecord[Name] ? null : never
@@ -21,4 +21,5 @@ export const queuedRecord: SendRecord = {
   messageType: 'text',
   acceptedAt: new Date(0),
   attempt: 0,
+  priority: 'normal',
 }

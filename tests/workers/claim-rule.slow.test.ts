@@ -90,8 +90,14 @@ test.each(sets)(
     await insertSends(db, [earlier, send])
     const ids = { send: send.requestId, earlier: earlier.requestId, channel: account.channelId }
     const isClaimed = async () =>
-      (await claimSends(db, [ids.send], { id: uuidv7(), worker: 'a', suppressionKey: testSuppressionKey }))
-        .length === 1
+      (
+        await claimSends(db, [ids.send], {
+          id: uuidv7(),
+          worker: 'a',
+          suppressionKey: testSuppressionKey,
+          inAnyOrder: false,
+        })
+      ).length === 1
 
     for (const obstacle of set) await db.$client.query(obstacles[obstacle].put(ids))
     for (const obstacle of set) {

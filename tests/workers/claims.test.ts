@@ -44,7 +44,12 @@ const record: AttemptRecord = {
 }
 const sent = { status: 'sent', record, reason: undefined, delayMs: undefined } as const
 
-const by = (worker: string) => ({ id: uuidv7(), worker, suppressionKey: testSuppressionKey })
+const by = (worker: string) => ({
+  id: uuidv7(),
+  worker,
+  suppressionKey: testSuppressionKey,
+  inAnyOrder: false,
+})
 const acceptText = () => accept(service, account, textBody())
 
 async function rowOf(requestId: string) {
@@ -119,7 +124,7 @@ test('a send that is claimed, finished or unknown is not claimed again, and asks
   expect(await findRefusals(db, [requestId, unknown], testSuppressionKey)).toEqual([
     {
       ...{ requestId, isSuppressed: false, dueInMs: null, wakesLaneHead: true, waitsForPermitOf: null },
-      ...{ channelId: account.channelId, fallsBackFrom: null },
+      ...{ channelId: account.channelId, fallsBackFrom: null, goesFirst: null },
     },
   ])
 })

@@ -66,7 +66,7 @@ async function asked() {
   }
 }
 
-const claim = () => claimSends(db, [requestId], { id: uuidv7(), worker, suppressionKey })
+const claim = () => claimSends(db, [requestId], { id: uuidv7(), worker, suppressionKey, inAnyOrder: false })
 const giveUp = async () => {
   await ofChannel(`breaker_open_until = now(), breaker_opened_at = now() - interval '1 hour'`)
   const which = { channelId, longerThanSeconds: 60, reason: 'away', limit: 10 }

@@ -90,7 +90,7 @@ const accepts = (db: Database) => [() => accept(db, batch), () => accept(db, 1)]
 
 /** The statements by which a worker delivers, for sends that may all go. */
 function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknown>)[] {
-  const claim = { id: uuidv7(), worker, suppressionKey: testSuppressionKey }
+  const claim = { id: uuidv7(), worker, suppressionKey: testSuppressionKey, inAnyOrder: false }
   const unknown = { providerStatus: null, providerCode: null, providerMessageId: null }
   const record = { outcome: 'sent', attempt: 1, durationMs: 5, ...unknown } as const
   const outcome = {

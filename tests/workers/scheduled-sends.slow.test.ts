@@ -247,7 +247,7 @@ describe('support', () => {
     const { db } = service.runtime
     const before = await readBacklog(db)
     const requestId = await later()
-    expect((await readBacklog(db)).unfinished.scheduled).toBe(before.unfinished.scheduled + 1)
+    expect((await readBacklog(db)).scheduled).toBe(before.scheduled + 1)
     expect(before.oldestWaiting.scheduled).toBe(0)
     await makeDue(service, requestId, 100)
     expect((await readBacklog(db)).oldestWaiting.scheduled).toBeCloseTo(100, -1)

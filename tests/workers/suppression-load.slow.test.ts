@@ -37,7 +37,7 @@ test.each(['force_generic_plan', 'force_custom_plan'])(
     url.searchParams.set('options', `-c plan_cache_mode=${planCacheMode}`)
     const one = connectDatabase(url.href, { poolSize: 1, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
     try {
-      const claim = { id: uuidv7(), worker: 'a', suppressionKey: testSuppressionKey }
+      const claim = { id: uuidv7(), worker: 'a', suppressionKey: testSuppressionKey, inAnyOrder: false }
       const claimed: unknown[] = []
       const work = async () => claimed.push(...(await claimSends(one, ids, claim)))
       expect(await rowsRead(one, work, 'suppressions')).toBeLessThanOrEqual(ids.length + 1)

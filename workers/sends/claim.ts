@@ -1,7 +1,9 @@
+import { LRUCache } from 'lru-cache'
 import { v7 as uuidv7 } from 'uuid'
 import { isRowFault } from '../../db/connection/errors.ts'
 import { type Claim, type ClaimedSend, claimSends, reclaimSends } from '../../db/delivery/claims.ts'
 import { findRefusals, type Refusal } from '../../db/delivery/refusals.ts'
+import { oneInTen } from '../../src/core/sends/priority.ts'
 import { suppressionKey as keyFrom } from '../../src/core/suppression/suppression.ts'
 import { logEvent } from '../../src/platform/log/logger.ts'
 import { MicroBatch, type MicroBatchOptions } from '../../src/platform/micro-batch.ts'
@@ -15,6 +17,7 @@ import { createFailSuppressed } from './claim/suppressed.ts'
 import type { OwnSend } from './send-states.ts'
 
 const maxSendsPerClaim = 200
+const watchedChannels = 10_000
 
 /** For a send that is due but wasn't claimed, because its row was locked at that moment. */
 const shortestWaitMs = 100
@@ -33,7 +36,8 @@ type ClaimResult = { send?: OwnSend; refusal?: Refusal }
 /**
  * Commits this worker's claim on the send, which is `sending` from then on. If the send is finished, claimed by another worker,
  * behind another one in its lane or without a permit, there is nothing more to do: it gets a wake-up when that changes. If it
- * isn't due yet, its wake-up is delayed until then. If its contact is suppressed, it fails.
+ * isn't due yet, its wake-up is delayed until then. If its contact is suppressed, it fails. If a more urgent send of its channel may
+ * go, that one is claimed in its place.
  */
 export function createClaim(
   runtime: Needs<'db' | 'log' | 'metrics', FallbackSettings>,
@@ -52,7 +56,7 @@ export function createClaim(
   )
   const refusals = async (requestIds: readonly string[]): Promise<Refusal[]> =>
     await failSuppressed(await findWithRetry(requestIds))
-  const inBatches: MicroBatchOptions<string, ClaimResult> = {
+  const inBatches = (inAnyOrder: boolean): MicroBatchOptions<string, ClaimResult> => ({
     maxItems: maxSendsPerClaim,
     isItemsFault: isRowFault,
     flush: async (requestIds) => {
@@ -60,7 +64,7 @@ export function createClaim(
       const startedAt = performance.now()
       const sends = await claimWithRetry({
         requestIds,
-        claim: { id: uuidv7(), worker, suppressionKey },
+        claim: { id: uuidv7(), worker, suppressionKey, inAnyOrder },
         tries: 0,
       })
       const results = new Map<string, ClaimResult>(
@@ -77,14 +81,29 @@ export function createClaim(
         return result
       })
     },
-  }
+  })
   /** A send of the ordinary queue doesn't wait for the claim of a backlog. */
-  const claims = { ordinary: new MicroBatch(inBatches), overflow: new MicroBatch(inBatches) }
+  const claims = { ordinary: new MicroBatch(inBatches(false)), overflow: new MicroBatch(inBatches(false)) }
+  const claimsInAnyOrder = new MicroBatch(inBatches(true))
+  /** By channel, how many urgent sends went, and others in the place of one, since a less urgent one went. */
+  const inARow = new LRUCache<string, number>({ max: watchedChannels })
+  const countInARow = (channelId: string) => inARow.set(channelId, (inARow.get(channelId) ?? 0) + 1)
+
+  /** Claims the more urgent send in the place of this one, unless so many went before it that it would wait for ever. */
+  const claimFirst = async (first: string, { requestId, channelId }: Refusal, queue: QueueKind) => {
+    const isItsTurn = (inARow.get(channelId) ?? 0) >= oneInTen - 1
+    if (isItsTurn) inARow.delete(channelId)
+    const { send } = isItsTurn ? await claimsInAnyOrder.add(requestId) : await claims[queue].add(first)
+    if (!send) return { next: { wakeInMs: shortestWaitMs } }
+    if (!isItsTurn && send.priority !== 'urgent') countInARow(channelId)
+    return { send }
+  }
 
   const claim = async (requestId: string, queue: QueueKind): Promise<Claimed> => {
     const { send, refusal } = await claims[queue].add(requestId)
     if (send) return { send }
     if (!refusal) return { next: {} }
+    if (refusal.goesFirst) return await claimFirst(refusal.goesFirst, refusal, queue)
     if (!refusal.waitsForPermitOf) return { next: afterRefusal(refusal) }
     const wakeInMs = await permits.request(refusal.waitsForPermitOf, requestId)
     if (wakeInMs === 0) return await claim(requestId, queue)
@@ -94,7 +113,8 @@ export function createClaim(
     const claimed = await claim(requestId, slot.queue)
     if ('next' in claimed) return claimed
     slot.claimedFor(claimed.send.accountId)
-    if (isFirstSinceReplay(claimed.send)) logEvent(log, requestId, 'replayed', {})
+    if (claimed.send.priority === 'urgent') countInARow(claimed.send.channelId)
+    if (isFirstSinceReplay(claimed.send)) logEvent(log, claimed.send.requestId, 'replayed', {})
     return claimed
   }
 }

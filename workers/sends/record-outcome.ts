@@ -139,11 +139,11 @@ const channelOf = (fallback: FallbackResult | undefined) =>
 
 function observeTime(
   { acceptToSent }: Metrics,
-  { provider, attemptsBeforeReplay }: EnteredSend,
+  { provider, priority, attemptsBeforeReplay }: EnteredSend,
   { tookSeconds }: RecordedRow,
 ): void {
   const isNewSeries = attemptsBeforeReplay > 0
-  if (tookSeconds !== null && !isNewSeries) acceptToSent.observe({ provider }, tookSeconds)
+  if (tookSeconds !== null && !isNewSeries) acceptToSent.observe({ provider, priority }, tookSeconds)
 }
 
 function recordOf(attempt: number, outcome: AttemptOutcome, durationMs: number): AttemptRecord {

@@ -24,9 +24,9 @@ export function createWakeNext(
   const wakeEndpoints = createWakeEndpoints(runtime)
   const updateBreaker = channelBreakers(runtime, times)
 
-  const wakeNext = async (recorded: RecordedOutcome) => {
+  const wakeNext = async (recorded: RecordedOutcome, wokenBy: string) => {
     const { send, outcome, isLate, delayMs, nextInLane, fellBackTo, endpointsToWake } = recorded
-    const { requestId, channelId, isLimited } = send
+    const { requestId, channelId, isLimited, isOverflow } = send
     wakeEndpoints(endpointsToWake)
     if (!isLate) {
       await updateBreaker(send, outcome)
@@ -34,12 +34,16 @@ export function createWakeNext(
     }
     if (fellBackTo !== undefined) await permits.grant(fellBackTo)
     if (isLate) return await lanes.wakeHeadOf(requestId)
+    // It went in the place of another one. Its own wake-up may have come meanwhile, and have ended.
+    if (requestId !== wokenBy && delayMs !== undefined)
+      await lanes.wake({ requestId, overflowOf: isOverflow ? channelId : null, inMs: delayMs })
     if (nextInLane) await lanes.wake(nextInLane)
     // A send that was accepted at this very moment is in neither result: its accept and this outcome didn't see each other.
     else if (delayMs === undefined) void lanes.wakeHeadOf(requestId)
   }
-  return async (recorded: RecordedOutcome): Promise<void> => {
-    await wakeNext(recorded).catch((error: unknown) =>
+  /** @param wokenBy the send of the wake-up, if a more urgent one went in its place. */
+  return async (recorded: RecordedOutcome, wokenBy = recorded.send.requestId): Promise<void> => {
+    await wakeNext(recorded, wokenBy).catch((error: unknown) =>
       logFault(log, 'others_not_woken', error, { requestId: recorded.send.requestId }),
     )
   }

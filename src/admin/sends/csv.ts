@@ -28,6 +28,7 @@ const columns: Record<
   attempts: ({ attempt }) => String(attempt),
   reason: (send) => summaryOf(send, 'masked').reason,
   providerCode: (send) => summaryOf(send, 'masked').providerCode,
+  priority: ({ priority }) => priority,
   reference: ({ reference }) => reference,
   flowId: ({ flowId }) => flowId,
   segments: ({ segments }) => segments?.toString(),

@@ -6,6 +6,7 @@ import { deliveryStates } from '../../core/receipts/receipt.ts'
 import { isStorable } from '../../core/requests/characters.ts'
 import { contactInQuery, momentInQuery } from '../../core/requests/decoded-plus.ts'
 import { readCursor } from '../../core/requests/list-query.ts'
+import { priorities } from '../../core/sends/priority.ts'
 import { sendStatuses } from '../../core/sends/timeline.ts'
 import type { ResolvedList } from './resolve-list.ts'
 
@@ -57,6 +58,7 @@ const form = z.object({
     ),
   ),
   providerCode: field(storable('Code: no send has this code.')),
+  priority: field(z.enum(priorities, 'Priority: choose one from the list.')),
   flowId: field(storable('Flow: no flow has this id or name.')),
   reference: field(storable('Reference: no send has this reference.')),
   contact: field(parsed(contactInQuery, `Contact: enter ${anyContact}.`)),

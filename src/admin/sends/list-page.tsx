@@ -2,6 +2,7 @@ import type { ListPage as Page } from '../../../db/sends/list.ts'
 import type { Count } from '../../../db/sends/list-count.ts'
 import { wholeContact } from '../../core/contacts/contact.ts'
 import { deliveryStates } from '../../core/receipts/receipt.ts'
+import { priorities } from '../../core/sends/priority.ts'
 import { writeCursor } from '../../core/requests/list-query.ts'
 import { faultOptions } from '../numbers/fault-words.ts'
 import { totalOf } from '../numbers/spans.ts'
@@ -95,6 +96,7 @@ function Filters({ input, sentence, isOpen }: ListPageProps & { isOpen: boolean 
           hint="Whole id, as the provider returned it for the last attempt"
         />
         <TextField {...of('flowId')} label="Flow" hint="Its id or its name" />
+        <Choice {...of('priority')} label="Priority" options={priorities} />
         <Choice {...of('delivery')} label="Delivery" options={deliveryStates} />
         <TextField {...time('acceptedFrom')} label="Accepted from" type="datetime-local" hint="UTC" />
         <TextField {...time('acceptedTo')} label="Accepted before" type="datetime-local" hint="UTC" />

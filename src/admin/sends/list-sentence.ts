@@ -34,7 +34,7 @@ export function describeList(
   names: { account?: string | undefined; channel?: string | undefined; flow?: string | undefined } = {},
 ): string {
   const { status, accountId, channelId, flowId, reference, providerCode, fault, reason, delivery } = input
-  const { contact, messageId, acceptedFrom, acceptedTo, dueFrom, dueTo } = input
+  const { priority, contact, messageId, acceptedFrom, acceptedTo, dueFrom, dueTo } = input
   const parts = [
     accountId && `of the account ${names.account ?? accountId}`,
     channelId && `of the channel ${names.channel ?? channelId}`,
@@ -45,6 +45,7 @@ export function describeList(
     providerCode && (providerCode === withoutCode ? 'without a code' : `with the code ${providerCode}`),
     fault && `gone wrong ${faultWords(fault)}`,
     reason && `with “${reason}” in the reason`,
+    priority && `of the priority ${priority}`,
     delivery && `reported as ${delivery}`,
     acceptedFrom && `accepted from ${utc(acceptedFrom)}`,
     acceptedTo && `accepted before ${utc(acceptedTo)}`,

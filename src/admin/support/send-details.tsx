@@ -78,6 +78,7 @@ export function SendDetails(props: SendDetailsProps) {
           <Fact name="Expires">after {timeline.expiresInSeconds} s, by the request</Fact>
         )}
         <Fact name="Message">{timeline.messageType}</Fact>
+        {timeline.priority !== 'normal' && <Fact name="Priority">{timeline.priority}</Fact>}
         {timeline.flowId !== null && (
           <Fact name="Flow">
             <a href={`/sends?flowId=${timeline.flowId}`}>{context.flowName ?? 'flow'}</a>{' '}

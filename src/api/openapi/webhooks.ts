@@ -88,6 +88,7 @@ const exampleOf = (type: CallbackType): unknown =>
       metadata: null,
       segments: 1,
       encoding: 'gsm-7',
+      priority: 'normal',
       flowId: null,
       conversationId: null,
       attempts: 1,
@@ -114,6 +115,7 @@ const changedSend = named(
       metadata: timelineFields.metadata,
       segments: timelineFields.segments,
       encoding: timelineFields.encoding,
+      priority: timelineFields.priority,
       sequence: z
         .int()
         .min(1)

@@ -122,6 +122,7 @@ export const exampleTimeline = {
   finishedAt: '2026-11-21T11:43:09.716Z',
   attempts: 2,
   providerMessageId: exampleIds.providerMessageId,
+  priority: 'normal',
   reference: 'order-4711',
   events: [
     { at: '2026-11-21T11:43:07.640Z', event: 'accepted' },

@@ -110,10 +110,17 @@ function shorterOf(ofChannel: number | null, own: number | undefined): number | 
 export function logAccepted(
   { log, metrics }: Needs<'log' | 'metrics'>,
   requestId: string,
-  { accountId, channelId, contact, message, reference, sendAt }: AcceptedSend,
+  { accountId, channelId, contact, message, priority, reference, sendAt }: AcceptedSend,
   { request, when }: CheckedSend,
 ): void {
-  const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type, reference }
+  const fields = {
+    accountId,
+    channelId,
+    contact: maskContact(contact),
+    messageType: message.type,
+    priority,
+    reference,
+  }
   logEvent(log, requestId, 'accepted', fields)
   if (when === 'later' && sendAt) logEvent(log, requestId, 'scheduled', { sendAt: sendAt.toISOString() })
   metrics.accepted.inc({ message_type: message.type })

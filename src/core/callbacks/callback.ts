@@ -3,6 +3,7 @@ import { sealConfig } from '../channels/sealed-config.ts'
 import type { MessageType } from '../messages/message.ts'
 import type { SmsSize } from '../messages/segments.ts'
 import type { DeliveryState } from '../receipts/receipt.ts'
+import type { Priority } from '../sends/priority.ts'
 import type { Metadata } from '../sends/send-request.ts'
 import type { SendStatus } from '../sends/timeline.ts'
 
@@ -59,6 +60,7 @@ export interface CallbackContent {
   metadata: Metadata | null
   segments: number | null
   encoding: SmsSize['encoding'] | null
+  priority: Priority | null
   flowId: string | null
   conversationId: string | null
   attempts: number
@@ -83,7 +85,7 @@ function dataOf(callback: CallbackContent) {
   if (callback.type === testType) return { endpointId: callback.endpointId }
   const { requestId, reference, metadata, sequence, channelId, messageType, flowId, conversationId } =
     callback
-  const { segments, encoding } = callback
+  const { segments, encoding, priority } = callback
   const { attempts, providerAt, providerCode, status, delivery } = callback
   const stateThen = sendChanges[callback.type] ?? { status, delivery }
   return {
@@ -92,6 +94,7 @@ function dataOf(callback: CallbackContent) {
     metadata,
     segments,
     encoding,
+    priority,
     sequence,
     ...stateThen,
     channelId,

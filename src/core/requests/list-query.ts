@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { anyContact, contactKinds, defaultContactType } from '../contacts/contact.ts'
 import { type DeliveryState, deliveryStates } from '../receipts/receipt.ts'
+import { type Priority, priorities } from '../sends/priority.ts'
 import { type SendStatus, sendStatuses } from '../sends/timeline.ts'
 import { isStorable } from './characters.ts'
 import { contactInQuery, momentInQuery } from './decoded-plus.ts'
@@ -23,6 +24,7 @@ export interface ListQuery {
   channelId?: string | undefined
   flowId?: string | undefined
   contact?: NonNullable<ReturnType<typeof contactInQuery>> | undefined
+  priority?: Priority | undefined
   reference?: string | undefined
   providerCode?: string | undefined
   acceptedFrom?: Date | undefined
@@ -56,6 +58,7 @@ export const listParameters = {
     }),
     what: 'Only sends to this contact. It is normalised as in a send. A `+` need not be written as `%2B`.',
   },
+  priority: { schema: oneOf(priorities), what: 'Only sends with this `priority`.' },
   reference: { schema: storable, what: 'Only sends with this `reference`.' },
   providerCode: { schema: storable, what: 'Only sends with this `providerCode`.' },
   acceptedFrom: { schema: time, what: 'Only sends accepted at this time or later.' },

@@ -12,6 +12,7 @@ import { contentOf, maxMediaBytes, messageSchema } from '../messages/message-bod
 import { entries } from '../requests/entries.ts'
 import { besideOtherIssues, characters, optional, singleLine, string } from '../requests/fields.ts'
 import type { Network } from '../requests/public-address.ts'
+import { defaultPriority, type Priority, priorities } from './priority.ts'
 import { parseMoment, sendAtWanted } from './send-at.ts'
 
 /** Limit of the messages of a batch. */
@@ -26,6 +27,8 @@ export interface SendRequest {
   mediaContent: Buffer | undefined
   flowId: string | undefined
   closeConversation: boolean
+  /** What goes first among the sends of its channel; default `normal`. */
+  priority?: Priority | undefined
   /** Not to be sent before this time. */
   sendAt?: Date | undefined
   /** The client's own id of the send. */
@@ -83,6 +86,12 @@ export const contact = z
 
 const channelId = string.describe('The channel that sends the message.')
 
+export const priority = z
+  .enum(priorities)
+  .describe(
+    `What goes first among the messages of its channel that may go: urgent ones, such as a login code, then normal ones, then bulk ones, such as a campaign. An urgent one doesn't wait for earlier ones of its contact that aren't. Default: \`${defaultPriority}\`.`,
+  )
+
 export const sendAt = z
   .string()
   .meta({
@@ -126,6 +135,7 @@ const bodyFields = (allowedPrivateNetworks: readonly Network[]) => ({
   message: messageSchema(allowedPrivateNetworks, associationInside),
   email: optional(mailFields(allowedPrivateNetworks)),
   ...association,
+  priority: optional(priority),
   sendAt: optional(sendAt),
   reference: optional(reference),
   expiresInSeconds: optional(expiresInSeconds),

@@ -4,6 +4,7 @@ import { messageTypes } from '../messages/message.ts'
 import { encodings, type SmsSize } from '../messages/segments.ts'
 import type { DeliveryState } from '../receipts/receipt.ts'
 import { choice, moment } from '../requests/fields.ts'
+import { type Priority, priorities } from './priority.ts'
 import type { Metadata } from './send-request.ts'
 import type { EventFields, TimelineEvent, TimelineEventName } from './timeline-events.ts'
 
@@ -57,6 +58,7 @@ export const timelineFields = {
   sendAt: moment
     .nullable()
     .describe('The time for which it was scheduled, in UTC. Null if the request gave none.'),
+  priority: z.enum(priorities).describe('What goes first among the messages of its channel.'),
   reference: z
     .string()
     .nullable()
@@ -128,6 +130,7 @@ export interface SendRecord {
   /** The fields of the event that reported it as undelivered; null unless that is its delivery state. */
   undelivered: (Pick<Timeline, 'providerCode'> & Partial<Pick<Timeline, 'reason'>>) | null
   sendAt: Date | null
+  priority: Priority
   reference: string | null
   expiresInSeconds: number | null
   metadata: Metadata | null
@@ -193,6 +196,7 @@ export function summaryOf(send: SendRecord, contact: 'whole' | 'masked'): Omit<T
     delivery: send.delivery,
     deliveryAt: send.deliveryAt?.toISOString() ?? null,
     sendAt: send.sendAt?.toISOString() ?? null,
+    priority: send.priority,
     reference: send.reference,
     expiresInSeconds: send.expiresInSeconds,
     metadata: send.metadata,

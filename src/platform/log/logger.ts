@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 import type { MessageType } from '../../core/messages/message.ts'
+import type { Priority } from '../../core/sends/priority.ts'
 import type { EventFields } from '../../core/sends/timeline-events.ts'
 import { standardOutput } from './log-output.ts'
 import { safeError } from './safe-error.ts'
@@ -39,6 +40,8 @@ interface OwnFields {
     channelId: string
     contact: string
     messageType: MessageType
+    /** Undefined for `normal`. */
+    priority?: Priority | undefined
     reference?: string | undefined
   }
   canceled: { accountId: string } | { by: string }

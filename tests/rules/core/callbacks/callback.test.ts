@@ -49,6 +49,7 @@ test.each(sendChangeTypes)('the body of %s has all fields, and no others', (type
       flowId: null,
       conversationId: null,
       attempts: 1,
+      priority: 'normal' as const,
     },
     ...{ providerAt: null, providerCode: null, status: null, delivery: null },
   }
@@ -61,6 +62,7 @@ test.each(sendChangeTypes)('the body of %s has all fields, and no others', (type
       'metadata',
       'segments',
       'encoding',
+      'priority',
       'sequence',
       'status',
       'delivery',
