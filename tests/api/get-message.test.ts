@@ -31,6 +31,8 @@ test('the owner of a queued send gets its whole timeline, with its accept as the
     contact: { type: 'phone', value: '+4915112345678', name: 'Jane Doe' },
     messageType: 'text',
     flowId: account.flowId,
+    segments: 1,
+    encoding: 'gsm-7',
     acceptedAt: expect.stringMatching(isoMoment),
     attempts: 0,
     events: [{ at: body.acceptedAt, event: 'accepted' }],

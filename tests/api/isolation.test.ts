@@ -243,6 +243,7 @@ test('these are all routes that take an id in their path', () => {
   expect([...new Set(withId)].sort()).toEqual([
     '/media/:token',
     '/receipts/:channelId',
+    '/unsubscribe/:token',
     // tests/api/channels.test.ts
     '/v1/channels/:channelId',
     '/v1/channels/:channelId/messages',

@@ -44,7 +44,11 @@ const signature = (name: string, description: string, pattern: string) => ({
 })
 
 const headers = [
-  signature('webhook-id', 'Stays when a callback is tried or sent again: drop what you have taken.', '^[0-9a-f-]+$'),
+  signature(
+    'webhook-id',
+    'Stays when a callback is tried or sent again: drop what you have taken.',
+    '^[0-9a-f-]+$',
+  ),
   signature('webhook-timestamp', 'The time of this try, in seconds since 1970.', String.raw`^\d+$`),
   signature(
     'webhook-signature',
