@@ -1,5 +1,4 @@
 import { and, asc, eq, isNull, sql } from 'drizzle-orm'
-import type { ShownConfig } from '../../src/core/channels/shown-config.ts'
 import type { Database, Transaction } from '../connection/client.ts'
 import { channels, providerFiles } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -56,13 +55,13 @@ export async function removeFile(db: Transaction, name: string): Promise<boolean
   return rows.length > 0
 }
 
-/** The channels of a provider, with the names of the fields that their configs have. */
+/** The channels of a provider, with their configs. */
 export function channelsOfProvider(
   db: Database | Transaction,
   provider: string,
-): Promise<{ channelId: string; shownConfig: ShownConfig | null }[]> {
+): Promise<{ channelId: string; sealedConfig: string }[]> {
   return db
-    .select({ channelId: channels.id, shownConfig: channels.shownConfig })
+    .select({ channelId: channels.id, sealedConfig: channels.sealedConfig })
     .from(channels)
     .where(and(eq(channels.provider, provider), isNull(channels.deletedAt)))
     .orderBy(asc(channels.id))

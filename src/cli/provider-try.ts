@@ -11,6 +11,7 @@ import { createGuardedConnector } from '../platform/http/guarded-connector.ts'
 import { type CompiledFile, compileFile } from '../providers/files/compile.ts'
 import { firstDelivery } from '../providers/first-delivery.ts'
 import { fileOf } from '../providers/known.ts'
+import { textOf } from '../providers/shared/http/http-body.ts'
 import type { CallContext, HttpCall, HttpRequest } from '../providers/shared/http/http-call.ts'
 import { outcomeOfAnswer } from '../providers/shared/http/outcome-of-answer.ts'
 import { type Answerer, CliError } from './answer.ts'
@@ -132,7 +133,7 @@ const shownRequest = ({ method = 'POST', url, headers, body }: HttpRequest) => (
   method,
   url,
   headers,
-  body: headers['content-type'] === 'application/json' ? JSON.parse(String(body)) : String(body),
+  body: headers['content-type'] === 'application/json' ? JSON.parse(textOf(body)) : textOf(body),
 })
 
 async function send(
@@ -146,7 +147,7 @@ async function send(
     maxResponseSize: maxAnswerBytes,
   })
   try {
-    const given = method === 'GET' ? {} : { body: body as string }
+    const given = method === 'GET' ? {} : { body: textOf(body) }
     const answer = await call(url, {
       method,
       headers,

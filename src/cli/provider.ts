@@ -9,11 +9,13 @@ import {
 } from '../../db/accounts/provider-files.ts'
 import { audited } from '../../db/audit/record.ts'
 import type { Database, Transaction } from '../../db/connection/client.ts'
+import { openConfig } from '../core/channels/sealed-config.ts'
+import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import { type CompiledFile, hashOf } from '../providers/files/compile.ts'
 import { providerForm } from '../providers/files/form.ts'
 import { isCoded, knownNames, providerOf } from '../providers/known.ts'
 import { shippedNames, shippedText } from '../providers/shipped.ts'
-import { type Answerer, CliError } from './answer.ts'
+import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { checkedFile, readText } from './provider-file.ts'
 import { addTry } from './provider-try.ts'
 
@@ -109,7 +111,8 @@ function changeCommands(provider: Command, answer: Answerer): void {
     .description('make the file a provider of this service, or replace it; every process uses it within 5 s')
     .requiredOption('--file <path>', 'the file, YAML or JSON')
     .action((options: { file: string }, command: Command) =>
-      answer(command, async ({ db, actor }) => {
+      answer(command, async (context) => {
+        const { db, actor } = context
         const content = readText(options.file)
         const { file } = await checkedFile(content)
         const { form, hash } = file
@@ -120,7 +123,7 @@ function changeCommands(provider: Command, answer: Answerer): void {
           db,
           async (transaction) => {
             await setFile(transaction, { name, content, hash })
-            await checkConfigs(transaction, file)
+            await checkConfigs(transaction, file, context)
           },
           () => ({ ...actor, action: 'provider.set', target: name, details: { hash } }),
         )
@@ -153,25 +156,23 @@ function changeCommands(provider: Command, answer: Answerer): void {
     )
 }
 
-/** The configs of the channels that use the file have to fit its new version. Only the names of their fields are looked at. */
-async function checkConfigs(transaction: Transaction, { form }: CompiledFile): Promise<void> {
-  const known = [
-    ...Object.keys(form.config),
-    'baseUrl',
-    ...(form.contacts.includes('email') ? ['subject'] : []),
-  ]
-  const needed = Object.entries(form.config).filter(
-    ([, field]) => !field.optional && field.default === undefined,
-  )
-  for (const { channelId, shownConfig } of await channelsOfProvider(transaction, form.name)) {
-    const given = Object.keys(shownConfig ?? {})
-    const unknown = given.find((name) => !known.includes(name))
-    const missing = needed.find(([name]) => !given.includes(name))?.[0]
-    const fault = unknown ? `has ${unknown}, which this file has not` : missing && `lacks ${missing}`
-    if (fault)
+/** The configs of the channels that use the file have to fit its new version: else their sends would find no config. */
+async function checkConfigs(
+  transaction: Transaction,
+  { form: { name }, provider }: CompiledFile,
+  { setting }: Pick<CliContext, 'setting'>,
+): Promise<void> {
+  for (const { channelId, sealedConfig } of await channelsOfProvider(transaction, name)) {
+    const keys = [setting('CREDENTIALS_KEY'), setting('CREDENTIALS_KEY_PREVIOUS')].filter(
+      (key) => key !== undefined,
+    )
+    const parsed = provider.config.safeParse(openConfig(sealedConfig, channelId, keys), {
+      error: describeIssue,
+    })
+    if (!parsed.success)
       throw new CliError(
         'refused',
-        `The config of channel ${channelId} ${fault}: make the field optional, or use another name for this file`,
+        `The config of channel ${channelId} does not fit this file: ${describeIssues(parsed.error.issues)}. Change the config or the file, or use another name for the file`,
       )
   }
 }

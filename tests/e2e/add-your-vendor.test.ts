@@ -152,7 +152,7 @@ test('a file is not removed while a channel uses it; a version that the configs 
   )
   const set = await runCli(service, 'provider', 'set', '--file', path)
   expect(set).toMatchObject({
-    stderr: expect.stringMatching(/^The config of channel \S+ lacks region: make the field optional/),
+    stderr: expect.stringMatching(/^The config of channel \S+ does not fit this file: region: required/),
   })
   await writeFile(path, file)
   const { stdout } = await runCli(service, 'audit', 'list', '--target', 'acme-sms')

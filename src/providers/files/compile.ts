@@ -114,19 +114,25 @@ const orRefusal =
     }
   }
 
-/** Texts and mails. One that would have no text is refused at its accept, where the request needs a text. */
+/** Texts and mails. One that would be empty is refused at its accept; a mail may have HTML alone, unless the request needs a text. */
 function templateRules(
   { contacts: [contactType = defaultContactType] }: ProviderForm,
   request: FileRequest,
 ): TemplateRules {
   const rules = contactType === 'email' ? mailTemplate : { ...textTemplate, unregisteredIssue }
-  if (!request.needsText('template')) return rules
+  const needsText = request.needsText('template')
   return {
     ...rules,
-    filledIssue: (definition, variables) =>
-      textsOfTemplate(contactType, definition, variables).text
+    filledIssue(definition, variables) {
+      const { text, html }: { text?: string | undefined; html?: string | undefined } = textsOfTemplate(
+        contactType,
+        definition,
+        variables,
+      )
+      return text?.trim() || (html?.trim() && !needsText)
         ? undefined
-        : 'the text of the message would be empty',
+        : 'the text of the message would be empty'
+    },
   }
 }
 

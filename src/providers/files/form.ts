@@ -2,7 +2,15 @@ import { z } from 'zod'
 import { contactTypes } from '../../core/contacts/contact.ts'
 import { mediaTypes } from '../../core/messages/message.ts'
 import { examplesForm } from './form/examples.ts'
-import { conditionForm, locationsForm, nameForm, outcomesForm, textForm, wordsForm } from './form/parts.ts'
+import {
+  conditionForm,
+  fieldForm,
+  locationsForm,
+  nameForm,
+  outcomesForm,
+  textForm,
+  wordsForm,
+} from './form/parts.ts'
 import { receiptsForm } from './form/receipts.ts'
 import { requestForm } from './form/request.ts'
 
@@ -127,10 +135,12 @@ export const providerForm = z
       ),
     config: z
       .record(
-        z
-          .string()
-          .regex(/^[a-z][A-Za-z0-9]{0,39}$/, 'has to begin with a small letter; letters and digits only'),
+        fieldForm.regex(
+          /^[a-z][A-Za-z0-9]{0,39}$/,
+          'has to begin with a small letter; letters and digits only',
+        ),
         configField,
+        { error: (issue) => (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) },
       )
       .describe("The fields of a channel's config."),
     request: requestForm,

@@ -1,7 +1,7 @@
 import type { MailFields } from '../../core/messages/mail.ts'
 import { withTemplateText } from '../../core/messages/text-template.ts'
 import type { Delivery } from '../delivery.ts'
-import { type EncodedBody, jsonWithBase64 } from '../shared/http/http-body.ts'
+import { type EncodedBody, jsonWithLargeBase64 } from '../shared/http/http-body.ts'
 import type { CallContext, HttpRequest } from '../shared/http/http-call.ts'
 import { signatureHeaders } from '../shared/http/standard-webhooks.ts'
 import type { WebhookConfig } from './config.ts'
@@ -22,16 +22,10 @@ export function requestFor(delivery: Delivery<WebhookConfig>, context: CallConte
   }
 }
 
-/** Content of this size is encoded while it is signed, and again while it is written. */
-const largeBytes = 256 * 1024
-
+/** Large content is encoded while it is signed, and again while it is written. */
 function bodyOf(delivery: Delivery<WebhookConfig>): Buffer | EncodedBody {
-  const large = jsonWithBase64((at) =>
-    payloadOf(delivery, (content) =>
-      content.length < largeBytes ? content.toString('base64') : at(content),
-    ),
-  )
-  return typeof large === 'string' ? Buffer.from(large) : large
+  const body = jsonWithLargeBase64((encode) => payloadOf(delivery, encode))
+  return typeof body === 'string' ? Buffer.from(body) : body
 }
 
 type Encode = (content: Buffer) => string

@@ -74,6 +74,24 @@ test.each<[string, string | RegExp, string, RegExp]>([
     '{ $: message.txt }',
     /no message has message.txt/,
   ],
+  [
+    'a field of a name that every object has',
+    '  publicKey: {',
+    '  constructor: { words: "x", optional: true }\n  publicKey: {',
+    /\/config\/constructor: .*is a reserved name/,
+  ],
+  [
+    'a secret of a name that every object has',
+    /bearer: \w+/,
+    'bearer: toString',
+    /^line \d+: \/request\/auth: /,
+  ],
+  [
+    'an address with a field that only every object has',
+    'path: /v2/messages',
+    'path: /v2/{config.constructor}',
+    /the config has no field constructor/,
+  ],
   ['a word after the hole', '{ $: text, optional: true }', '{ $: text, optionl: true }', /leave optionl out/],
   [
     'a field that the config has not',

@@ -161,17 +161,18 @@ describe.each(shippedNames)('%s', (name) => {
     })
   })
 
-  test('a template that leaves the text empty is refused at accept where the file needs a text', () => {
-    const issuesWith = (value: string) =>
+  test('a template that leaves the message empty is refused at accept; a mail may have HTML alone, unless the file needs a text', () => {
+    const empty = 'message.template.variables: the text of the message would be empty'
+    const issuesWith = (value: string, more: object = {}) =>
       templateIssues(
         rules.template,
         { variables: [{ key: 'name', value }] },
-        { ...definition, text: '{{name}}' },
+        { ...definition, text: '{{name}}', ...more },
       )
     expect(issuesWith('Ann')).toEqual([])
-    expect(issuesWith('')).toEqual(
-      needText.includes(name) ? ['message.template.variables: the text of the message would be empty'] : [],
-    )
+    expect(issuesWith('')).toEqual([empty])
+    if (rules.contactTypes.includes('email'))
+      expect(issuesWith('', { html: '<hr>' })).toEqual(needText.includes(name) ? [empty] : [])
   })
 
   test('no text of a client changes a byte of the structure of the request', () => {

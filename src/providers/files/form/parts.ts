@@ -11,6 +11,13 @@ export const nameForm = z
   .string()
   .regex(/^[a-z][a-z0-9-]{1,39}$/, 'has to be 2 to 40 small letters, digits and hyphens')
 
+/** The name of a field of the config. None that every object has: such a field would be found where it isn't given. */
+export const fieldForm = z
+  .string()
+  .min(1)
+  .max(40)
+  .refine((name) => !(name in Object.prototype), 'is a reserved name: use another one')
+
 /** The name of a header: no message can change it. */
 export const headerNameForm = z
   .string()

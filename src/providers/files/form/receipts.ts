@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import { conditionForm, headerNameForm, locationsForm, textForm, wordsForm } from './parts.ts'
-
-const fieldForm = z.string().min(1).max(40)
+import { conditionForm, fieldForm, headerNameForm, locationsForm, textForm, wordsForm } from './parts.ts'
 
 /** The parts that a signature covers. */
 const signedForm = z

@@ -1,8 +1,5 @@
 import { z } from 'zod'
-import { headerNameForm, textForm } from './parts.ts'
-
-/** The name of a field of the config. */
-const fieldForm = z.string().min(1).max(40)
+import { fieldForm, headerNameForm, textForm } from './parts.ts'
 
 const pathForm = z
   .string()

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { MessageType } from '../../../core/messages/message.ts'
 import type { Delivery } from '../../delivery.ts'
+import { type HttpBody, jsonWithLargeBase64, piecesOf } from '../../shared/http/http-body.ts'
 import type { CallContext, HttpRequest } from '../../shared/http/http-call.ts'
 import { multipartFields } from '../../shared/http/multipart.ts'
 import type { ProviderForm } from '../form.ts'
@@ -31,12 +32,18 @@ export interface FileRequest {
 type Issue = (path: string, message: string) => void
 
 /** The rules for sources: only known ones, no secret outside of headers, and nothing of a client within them. */
-function treeRules({ config, contacts }: ProviderForm, place: 'headers' | 'body', issue: Issue): TreeRules {
+function treeRules(
+  { config, contacts }: ProviderForm,
+  place: 'headers' | 'json' | 'fields',
+  issue: Issue,
+): TreeRules {
   const fields = new Set([...Object.keys(config), ...(contacts.includes('email') ? ['subject'] : [])])
   return {
     issue,
     sourceIssue(source) {
       const ofConfig = configPartOf(source)
+      if (source === 'media.base64' && place !== 'json')
+        return 'media.base64 can stand only in json, where it is encoded piece by piece'
       if (!ofConfig)
         return Object.hasOwn(sources, source)
           ? place === 'headers' && isFromClient(source)
@@ -48,7 +55,7 @@ function treeRules({ config, contacts }: ProviderForm, place: 'headers' | 'body'
       if (!fields.has(field)) return `the config has no field ${field}`
       if (part !== undefined && (declared?.as !== 'mailbox' || !['name', 'address'].includes(part)))
         return `config.${field} has no part ${part}: only a mailbox has name and address`
-      if (declared?.secret && place === 'body')
+      if (declared?.secret && place !== 'headers')
         return `${field} is a secret: it can stand only in auth, headers and signatures`
       if (
         place === 'headers' &&
@@ -61,15 +68,17 @@ function treeRules({ config, contacts }: ProviderForm, place: 'headers' | 'body'
   }
 }
 
+const asBase64 = (content: Buffer) => content.toString('base64')
+
 /** Compiles the request of a file. Faults are reported. */
 export function compileRequest(form: ProviderForm, issue: Issue): FileRequest {
   const { request } = form
-  const inBody = treeRules(form, 'body', issue)
-  const compiled = (tree: unknown, path: string, rules = inBody) =>
+  const inFields = treeRules(form, 'fields', issue)
+  const compiled = (tree: unknown, path: string, rules = inFields) =>
     tree === undefined ? undefined : compileTree(tree as Tree, `/request/${path}`, rules)
   const headers = compiled(request.headers, 'headers', treeRules(form, 'headers', issue))
   const query = compiled(request.query, 'query')
-  const json = compiled(request.json, 'json')
+  const json = compiled(request.json, 'json', treeRules(form, 'json', issue))
   const fields = compiled(request.form ?? request.multipart, request.form ? 'form' : 'multipart')
   checkPath(form, issue)
   const authorize = authOf(form, issue)
@@ -81,7 +90,7 @@ export function compileRequest(form: ProviderForm, issue: Issue): FileRequest {
     mailHeaders: new Set(trees.flatMap(mailHeadersIn)),
     needsText: (type) => trees.some((tree) => needsText(tree, type)),
     build(delivery, context, receiptsUrl) {
-      const facts: Facts = { delivery, context, receiptsUrl }
+      const facts: Facts = { delivery, context, receiptsUrl, encode: asBase64 }
       const { config } = delivery
       const auth = authorize(config)
       const path = request.path.replace(/\{config\.(\w+)\}/g, (_, name: string) =>
@@ -119,9 +128,10 @@ export function compileRequest(form: ProviderForm, issue: Issue): FileRequest {
 
 function checkPath({ request, config }: ProviderForm, issue: Issue): void {
   for (const [, name = ''] of request.path.matchAll(/\{config\.(\w+)\}/g)) {
-    if (!config[name]) issue('/request/path', `the config has no field ${name}`)
-    else if (config[name].secret) issue('/request/path', `${name} is a secret: it can't stand in an address`)
-    else if (config[name].optional) issue('/request/path', `${name} is optional: the address needs it`)
+    const field = Object.hasOwn(config, name) ? config[name] : undefined
+    if (!field) issue('/request/path', `the config has no field ${name}`)
+    else if (field.secret) issue('/request/path', `${name} is a secret: it can't stand in an address`)
+    else if (field.optional) issue('/request/path', `${name} is optional: the address needs it`)
   }
 }
 
@@ -137,10 +147,13 @@ export function pairsIn(filled: unknown): [string, string][] {
 function bodyOf(
   { json, fields, isMultipart }: { json: Node | undefined; fields: Node | undefined; isMultipart: boolean },
   facts: Facts,
-): { contentType?: string; body: string | Buffer } {
+): { contentType?: string; body: HttpBody } {
   if (json) {
-    const filled = fill(json, facts)
-    return { contentType: 'application/json', body: JSON.stringify(filled === omitted ? null : filled) }
+    const body = jsonWithLargeBase64((encode) => {
+      const filled = fill(json, { ...facts, encode })
+      return filled === omitted ? null : filled
+    })
+    return { contentType: 'application/json', body }
   }
   if (!fields) return { body: '' }
   const pairs = pairsIn(fill(fields, facts))
@@ -199,7 +212,7 @@ interface Signing {
   config: FileConfig
   method: string
   path: string
-  body: string | Buffer
+  body: HttpBody
   context: CallContext
 }
 
@@ -211,8 +224,10 @@ function signerOf(form: ProviderForm, issue: Issue): (signing: Signing) => Recor
   return ({ config, method, path, body, context }) => {
     const timestamp = String(Math.floor(context.nowMs() / 1000))
     const hmac = createHmac(hash, config[key] ?? '')
-    for (const part of over)
-      hmac.update(typeof part === 'object' ? part.text : { method, path, timestamp, body }[part])
+    for (const part of over) {
+      if (part === 'body') for (const piece of piecesOf(body)) hmac.update(piece)
+      else hmac.update(typeof part === 'object' ? part.text : { method, path, timestamp }[part])
+    }
     return {
       ...(timestampHeader && { [timestampHeader.toLowerCase()]: timestamp }),
       [header.toLowerCase()]: prefix + hmac.digest(encoding),

@@ -17,6 +17,8 @@ export interface Facts {
   context: CallContext
   /** Undefined if the channel takes no receipts. */
   receiptsUrl: string | undefined
+  /** Content as base64, or what stands for it until the body is written. */
+  encode(content: Buffer): string
 }
 
 type Value = string | number | undefined
@@ -82,7 +84,7 @@ export const sources = {
     const { mediaContent, requestId } = facts.delivery
     return mediaContent ? facts.context.mediaLink(requestId) : media(facts)?.mediaUrl
   },
-  'media.base64': ({ delivery }: Facts) => delivery.mediaContent?.toString('base64'),
+  'media.base64': ({ delivery: { mediaContent }, encode }: Facts) => mediaContent && encode(mediaContent),
   'media.filename': (facts: Facts) => attached(facts)?.filename,
   'media.mimetype': (facts: Facts) => attached(facts)?.contentType,
   receiptsUrl: ({ receiptsUrl }: Facts) => receiptsUrl,

@@ -47,3 +47,21 @@ function withBase64(parts: readonly (string | Buffer)[]): EncodedBody {
     },
   }
 }
+
+/** Content of this size is encoded while it is written. */
+const largeBytes = 256 * 1024
+
+/** Small content as base64 in the JSON itself; for a body that is signed or printed whole. */
+export const jsonWithLargeBase64 = (make: (encode: (content: Buffer) => string) => unknown) =>
+  jsonWithBase64((at) =>
+    make((content) => (content.length < largeBytes ? content.toString('base64') : at(content))),
+  )
+
+/** The pieces of a body, encoded one after the other. */
+export function piecesOf(body: HttpBody): Iterable<string | Buffer> {
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return [body]
+  return 'pieces' in body ? body.pieces() : body
+}
+
+/** A body as one text, to be printed. */
+export const textOf = (body: HttpBody): string => [...piecesOf(body)].join('')
