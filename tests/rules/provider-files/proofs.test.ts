@@ -65,6 +65,12 @@ const token = (claims: object, key: string) => {
 const bodyHash = createHash('sha256').update(body).digest('hex')
 const webhookKey = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`
 
+const overHashOf = (text: string) =>
+  createHmac('sha256', 'k')
+    .update('https://messages.example.com/receipts/1\n')
+    .update(createHash('sha256').update(text).digest())
+    .digest('base64')
+
 const cases: Record<string, Case> = {
   'an HMAC of the body in a header': {
     proof: {
@@ -129,6 +135,22 @@ const cases: Record<string, Case> = {
         },
       },
     ],
+  },
+  'an HMAC of the hash of the body, as bytes': {
+    proof: {
+      hmac: {
+        key: 'secret',
+        at: { header: 'X-Sig' },
+        hash: 'sha256',
+        encoding: 'base64',
+        over: ['url', { text: '\n' }, 'bodyHash'],
+      },
+    },
+    config: { secret: 'k' },
+    other: { secret: 'other' },
+    good: { headers: { 'x-sig': overHashOf(body) } },
+    bad: [{ headers: { 'x-sig': overHashOf('{}') } }],
+    coversBody: true,
   },
   'Ed25519 by a bare key': {
     proof: {

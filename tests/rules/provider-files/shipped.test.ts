@@ -20,7 +20,7 @@ import { httpSender } from '../../support/http-sender.ts'
 import { describeProvider, type FakeServer } from '../providers/contract.ts'
 
 /** The files whose vendor takes no message without a text; those of mails and of MMS have other contents. */
-const needText = ['africas-talking', 'bulksms', 'clicksend', 'infobip', 'sinch']
+const needText = ['africas-talking', 'bird', 'bulksms', 'clicksend', 'gupshup', 'infobip', 'msg91', 'sinch']
 
 const loopback = [parseNetwork('127.0.0.0/8')]
 

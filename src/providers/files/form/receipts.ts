@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import { conditionForm, fieldForm, headerNameForm, locationsForm, textForm, wordsForm } from './parts.ts'
 
-/** The parts that a signature covers. */
+/** The parts that a signature covers. `bodyHash` is the SHA-256 of the body, as bytes. */
 const signedForm = z
   .array(
     z.union(
       [
-        z.enum(['body', 'url', 'fields']),
+        z.enum(['body', 'bodyHash', 'url', 'fields']),
         z.strictObject({ header: headerNameForm }),
         z.strictObject({ at: z.string() }),
         z.strictObject({ text: textForm }),
       ],
-      { error: 'has to be body, url, fields, {header: NAME}, {at: POINTER} or {text: TEXT}' },
+      { error: 'has to be body, bodyHash, url, fields, {header: NAME}, {at: POINTER} or {text: TEXT}' },
     ),
   )
   .min(1)

@@ -132,6 +132,7 @@ function signedBytes(
 ): Buffer | undefined {
   const parts = over.map((part) => {
     if (part === 'body') return request.body
+    if (part === 'bodyHash') return createHash('sha256').update(request.body).digest()
     if (part === 'url') return Buffer.from((request.publicBaseUrl ?? '').replace(/\/+$/, '') + request.target)
     if (part === 'fields') return Buffer.from(sortedFields(places.fields))
     if ('text' in part) return Buffer.from(part.text)
