@@ -30,7 +30,7 @@ beforeAll(async () => {
   // As the how-to says: npx openapi-typescript $BASE_URL/openapi.json -o api.ts
   const generator = [
     '--import',
-    './tests/openapi/typescript-5.mjs',
+    './src/dev/clients/typescript-5.mjs',
     'node_modules/openapi-typescript/bin/cli.js',
   ]
   const output = ['-o', 'tests/openapi/client/api.ts']

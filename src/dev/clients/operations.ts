@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto'
+import { errorCodeNames, errorCodes } from '../../api/errors/codes.ts'
+import { openApiDocument } from '../../api/openapi/document.ts'
+import type { JsonSchema } from '../../api/openapi/json-schema.ts'
+import type { Operation } from '../../api/openapi/operation.ts'
+import { readSettings } from '../../platform/settings/settings.ts'
+
+/** A call of a client, as both clients have it as a method. */
+export interface ClientOperation {
+  /** The operationId. */
+  name: string
+  method: string
+  path: string
+  summary: string
+  description: string
+  /** The names in its path. */
+  params: string[]
+  query: { name: string; description: string; schema: JsonSchema }[]
+  body?: { schema: string; isRequired: boolean }
+  /** The schema of its answer; absent for an answer without a body. */
+  answer?: string
+  /** Whether it takes an Idempotency-Key. */
+  isKeyed: boolean
+  /** Whether a repeat after a lost connection is harmless. */
+  isRepeatable: boolean
+  /** The field of its pages that has the items, and their schema. */
+  items?: { field: string; schema: string }
+}
+
+/** POSTs without an Idempotency-Key whose repeat finds done what the first one did. */
+const repeatablePosts = [
+  ...['cancelMessage', 'cancelMessages', 'addSuppression'],
+  ...['enableEndpoint', 'disableEndpoint'],
+]
+
+/** Of a service with the default settings. Their values bound nothing that a client's types say. */
+const settings = readSettings(undefined, {
+  DATABASE_URL: 'postgres://localhost/x',
+  REDIS_URL: 'redis://localhost',
+  CREDENTIALS_KEY: randomBytes(32).toString('base64'),
+  API_KEY_PEPPER: randomBytes(32).toString('base64'),
+})
+
+type Document = ReturnType<typeof clientDocument>
+
+/** The OpenAPI document, without what is for providers, load balancers and readers, and without errors: these are classes. */
+export function clientDocument() {
+  const document = openApiDocument(settings)
+  const paths = Object.entries(document.paths).flatMap(([path, operations]) => {
+    const called = Object.entries(operations).filter(([, operation]) => !operation['x-internal'])
+    return called.length === 0 ? [] : [[path, Object.fromEntries(called.map(withoutErrors))] as const]
+  })
+  return { ...document, paths: Object.fromEntries(paths) }
+}
+
+function withoutErrors([method, operation]: [string, Operation]): [string, Operation] {
+  const good = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'))
+  const responses = good.map(([status, answer]) => [status, { ...answer, headers: {} }])
+  return [method, { ...operation, responses: Object.fromEntries(responses) }]
+}
+
+export const operationsOf = (document: Document): ClientOperation[] =>
+  Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => {
+      const { operationId: name, summary, description = '', responses } = operation
+      const parameters = (operation.parameters ?? []) as Parameter[]
+      const isKeyed = parameters.some((one) => one.in === 'header' && one.name === 'Idempotency-Key')
+      const body = operation.requestBody as Content & { required: boolean }
+      const answer = schemaIn(Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1])
+      const items = method === 'get' && answer ? itemsOf(document.components.schemas, answer) : undefined
+      return {
+        ...{ name, method: method.toUpperCase(), path, summary, description, isKeyed },
+        params: parameters.filter((one) => one.in === 'path').map((one) => one.name),
+        query: parameters.filter((one) => one.in === 'query'),
+        isRepeatable: method !== 'post' || isKeyed || repeatablePosts.includes(name),
+        ...(body && { body: { schema: schemaIn(body) ?? '', isRequired: body.required } }),
+        ...(answer !== undefined && { answer }),
+        ...(items && { items }),
+      }
+    }),
+  )
+
+interface Parameter {
+  name: string
+  in: string
+  description: string
+  schema: JsonSchema
+}
+
+interface Content {
+  content?: Record<string, { schema?: { $ref?: string } }>
+}
+
+interface Webhook {
+  post: { requestBody: object }
+}
+
+export const nameIn = (reference: string | undefined) => reference?.split('/').at(-1)
+
+const schemaIn = (part: object | undefined) =>
+  nameIn((part as Content | undefined)?.content?.['application/json']?.schema?.$ref)
+
+/** A page has `next`, and one list. */
+function itemsOf(schemas: Record<string, JsonSchema>, answer: string) {
+  const { properties = {} } = schemas[answer] ?? {}
+  if (!properties.next) return undefined
+  const [field, list] = Object.entries(properties).find(([, { type }]) => type === 'array') ?? []
+  const schema = nameIn(list?.items?.$ref as string | undefined)
+  if (field === undefined || schema === undefined) throw new Error(`${answer} has pages without named items`)
+  return { field, schema }
+}
+
+/** The schemas of the bodies of callbacks. */
+export const callbackSchemas = ({ webhooks }: Document): string[] => [
+  ...new Set(Object.values<Webhook>(webhooks).map(({ post }) => schemaIn(post.requestBody) ?? '')),
+]
+
+/** `channel_not_found` is ChannelNotFoundError in both clients. */
+export const errorClasses = errorCodeNames.map((code) => ({
+  code,
+  ...errorCodes[code],
+  className: `${code
+    .replace(/_error$/, '')
+    .split('_')
+    .map((word) => word.replace(/^./, (letter) => letter.toUpperCase()))
+    .join('')}Error`,
+}))
