@@ -3,6 +3,7 @@ import {
   bigint,
   boolean,
   customType,
+  date,
   index,
   integer,
   json,
@@ -639,7 +640,37 @@ export const sendCountChanges = pgTable('send_count_changes', {
   /** `accepted`, or as `sends.counted_as`. */
   countedAs: text('counted_as').notNull(),
   change: integer('change').notNull(),
+  /** Those of the accepted sends. */
+  segments: integer('segments').notNull().default(0),
+  priority: priority('priority').notNull().default(defaultPriority),
 })
+
+/**
+ * How many sends a channel accepted on a day (UTC), and what they are now: as `send_counts`, but kept for longer. A trigger adds to it when
+ * changes leave their table.
+ */
+export const usageCounts = pgTable(
+  'usage_counts',
+  {
+    accountId: uuid('account_id').notNull(),
+    day: date('day').notNull(),
+    channelId: uuid('channel_id').notNull(),
+    accepted: integer('accepted').notNull(),
+    sent: integer('sent').notNull(),
+    delivered: integer('delivered').notNull(),
+    read: integer('read').notNull(),
+    undelivered: integer('undelivered').notNull(),
+    failed: integer('failed').notNull(),
+    uncertain: integer('uncertain').notNull(),
+    canceled: integer('canceled').notNull(),
+    priority: priority('priority').notNull(),
+    segments: bigint('segments', { mode: 'number' }).notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.day, table.channelId, table.priority] }),
+    index('usage_counts_by_day').on(table.day),
+  ],
+)
 
 /** How many sends a channel accepted in an hour, and what those that have ended are now. The rest waits. */
 export const sendCounts = pgTable(

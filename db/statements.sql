@@ -425,7 +425,7 @@ written as (
   returning
     s.request_id, s.status,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, ended.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, ended.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -448,11 +448,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4)
+  group by 1, 2, 3, 4, 5)
 select request_id as "requestId", status, case when written.endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
@@ -1322,7 +1323,7 @@ written as (
   returning
     s.request_id, s.status, s.failure,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, chosen.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -1345,11 +1346,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4)
+  group by 1, 2, 3, 4, 5)
 select request_id as "requestId", failure as reason from written;
 
 -- expiring_keys: Lists the API keys that expired in the last week, or expire in the next.
@@ -1417,7 +1419,7 @@ written as (
   returning
     s.request_id, s.status, s.failure,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, chosen.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -1440,11 +1442,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4)
+  group by 1, 2, 3, 4, 5)
 select request_id as "requestId", failure as reason from written;
 
 -- fail_waiting: Fails sends of a channel that have been due for too long while its provider kept failing.
@@ -1479,7 +1482,7 @@ written as (
   returning
     s.request_id, s.status, s.failure,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, chosen.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -1502,11 +1505,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4)
+  group by 1, 2, 3, 4, 5)
 select request_id as "requestId", failure as reason from written;
 
 -- fail_waiting_of_deleted: Fails the waiting sends of deleted channels.
@@ -1539,7 +1543,7 @@ written as (
   returning
     s.request_id, s.status, s.failure,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, chosen.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -1562,11 +1566,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4)
+  group by 1, 2, 3, 4, 5)
 select request_id as "requestId", failure as reason from written;
 
 -- failing_endpoints: Lists the endpoints that are disabled, or fail, disabled ones first.
@@ -1775,7 +1780,7 @@ written as (
   returning
     s.request_id, s.status, s.channel_id, s.overflow,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, chosen.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, chosen.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.fell_back' as type,
     case when (select exists (select from endpoints)) then chosen."providerCode" end as provider_code,
@@ -1798,11 +1803,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4)
+  group by 1, 2, 3, 4, 5)
 select request_id as "requestId", case when written.overflow then written.channel_id end as "overflowOf" from written;
 
 -- find_accounts: Finds accounts by their id, or a part of their name in any case, for operators; those that fit best come first.
@@ -2163,7 +2169,7 @@ written as (
   returning
     s.request_id, s.status, s.next_attempt_at, ended.confirms,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, ended.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, ended.counted_as as counted_before,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -2198,11 +2204,12 @@ announced as (
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4),
+  group by 1, 2, 3, 4, 5),
 -- The attempts that are no longer in their rows.
 removed as (
   select e.*, null::json as record, w.next_attempt_at,
@@ -2619,12 +2626,13 @@ recorded as (
     reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-    behind is not null as "isBehind", account_id, channel_id, accepted_at),
+    behind is not null as "isBehind", account_id, channel_id, accepted_at, priority, segments),
 -- The counters.
 counted_accepts as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
-  from recorded group by 1, 2, 3),
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change, segments)
+  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), priority, 'accepted', count(*),
+         coalesce(sum(segments), 0)
+  from recorded group by 1, 2, 3, 4),
 -- Sends that do.
 scheduled as (
   insert into scheduled_sends (
@@ -2639,7 +2647,7 @@ scheduled as (
     reference, "expiresInSeconds", metadata, segments, encoding
   from admitted where "isLater"
   order by ordinality
-  returning request_id, null::uuid, false, account_id, channel_id, accepted_at)
+  returning request_id, null::uuid, false, account_id, channel_id, accepted_at, priority, segments)
 select "requestId", "overflowOf", "isBehind"
 from (select * from recorded union all select * from scheduled) accepted
 where case when clock_timestamp() < $5::timestamptz and accepted_at is not null then true else too_late() end;
@@ -2721,12 +2729,13 @@ recorded as (
     reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-    behind is not null as "isBehind", account_id, channel_id, accepted_at),
+    behind is not null as "isBehind", account_id, channel_id, accepted_at, priority, segments),
 -- The counters.
 counted_accepts as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
-  from recorded group by 1, 2, 3)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change, segments)
+  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), priority, 'accepted', count(*),
+         coalesce(sum(segments), 0)
+  from recorded group by 1, 2, 3, 4)
 select "requestId", "overflowOf", "isBehind"
 from recorded join given using ("requestId")
 where given.idempotency is null
@@ -2781,12 +2790,13 @@ recorded as (
         "recordBy" timestamptz)
       where clock_timestamp() < "recordBy") given) ordered
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-    behind is not null as "isBehind", account_id, channel_id, accepted_at),
+    behind is not null as "isBehind", account_id, channel_id, accepted_at, priority, segments),
 -- The counters.
 counted_accepts as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
-  from recorded group by 1, 2, 3)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change, segments)
+  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), priority, 'accepted', count(*),
+         coalesce(sum(segments), 0)
+  from recorded group by 1, 2, 3, 4)
 select "requestId", "overflowOf", "isBehind" from recorded;
 
 -- insert_send_with_media: Accepts a single send with its media.
@@ -2867,12 +2877,13 @@ recorded as (
     reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-    behind is not null as "isBehind", account_id, channel_id, accepted_at),
+    behind is not null as "isBehind", account_id, channel_id, accepted_at, priority, segments),
 -- The counters.
 counted_accepts as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
-  from recorded group by 1, 2, 3),
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change, segments)
+  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), priority, 'accepted', count(*),
+         coalesce(sum(segments), 0)
+  from recorded group by 1, 2, 3, 4),
 -- Its media.
 stored as (
   insert into media (request_id, content) select "requestId", $2 from recorded)
@@ -2943,12 +2954,13 @@ recorded as (
     reference, "expiresInSeconds", metadata, segments, encoding, 'waiting'
   from ordered order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-    behind is not null as "isBehind", account_id, channel_id, accepted_at),
+    behind is not null as "isBehind", account_id, channel_id, accepted_at, priority, segments),
 -- The counters.
 counted_accepts as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), 'accepted', count(*)
-  from recorded group by 1, 2, 3)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change, segments)
+  select account_id, channel_id, date_trunc('hour', accepted_at, 'UTC'), priority, 'accepted', count(*),
+         coalesce(sum(segments), 0)
+  from recorded group by 1, 2, 3, 4)
 select "requestId", "overflowOf", "isBehind" from recorded;
 
 -- last_failures_of_channels: Finds what the providers of channels last answered when a call failed.
@@ -3765,7 +3777,7 @@ written as (
   returning
     s.request_id, s.status,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, found.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, found.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then found.record->>'providerCode' end as provider_code,
@@ -3788,11 +3800,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4),
+  group by 1, 2, 3, 4, 5),
 -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
 moved as (
   select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
@@ -3873,7 +3886,7 @@ written as (
     s.request_id, s.status, s.lane, s.seq, s.next_attempt_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, ended.ended_at) as retried_at,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, ended.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, ended.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then ended.record->>'providerCode' end as provider_code,
@@ -3896,11 +3909,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4),
+  group by 1, 2, 3, 4, 5),
 -- The attempts that are no longer in their rows.
 retried as (
   select ended.*, null::json as loss, written.retried_at,
@@ -4101,7 +4115,7 @@ written as (
     s.request_id, s.status, s.lane, s.seq, s.next_attempt_at, s.send_at, s.finished_at, ended.confirms,
     greatest(s.next_attempt_at, ended.ended_at) as retried_at,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, ended.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, ended.counted_as as counted_before,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -4136,11 +4150,12 @@ announced as (
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4),
+  group by 1, 2, 3, 4, 5),
 -- The attempts that are no longer in their rows.
 retried as (
   select ended.*, null::json as loss, written.retried_at,
@@ -4408,7 +4423,7 @@ written as (
     changes.confirmed and changes.status = 'queued' as ends_now,
     changes.confirmed or changes.new_state is not null or changes.complaints > 0 as is_changed,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, changes.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, changes.counted_as as counted_before,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -4440,11 +4455,12 @@ announced as (
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4),
+  group by 1, 2, 3, 4, 5),
 -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
 endpoints_of_all as (
   select array_agg(distinct endpoint_id) as endpoint_ids
@@ -4875,7 +4891,7 @@ written as (
   returning
     s.request_id, s.status, s.seq,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, due.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, due.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.replayed' as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -4898,11 +4914,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4)
+  group by 1, 2, 3, 4, 5)
 select seq from written;
 
 -- replay_sends: Queues a page of a set of failed or uncertain sends again.
@@ -5181,7 +5198,7 @@ written as (
   returning
     s.request_id, s.status, s.seq,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, due.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, due.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.replayed' as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -5204,11 +5221,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4)
+  group by 1, 2, 3, 4, 5)
 -- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from written)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'gone')::int as gone,
@@ -5607,7 +5625,7 @@ written as (
   returning
     s.request_id, s.status, s.failure,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
-    s.accepted_at, s.counted_as, found.counted_as as counted_before,
+    s.accepted_at, s.priority as counted_priority, s.counted_as, found.counted_as as counted_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then null::text end as provider_code,
@@ -5630,11 +5648,12 @@ announced as (
   where (select exists (select from endpoints))),
 -- The counters.
 counted_changes as (
-  insert into send_count_changes (account_id, channel_id, hour, counted_as, change)
-  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'), e.counted_as, sum(e.change)
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, e.counted_as, sum(e.change)
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-  group by 1, 2, 3, 4)
+  group by 1, 2, 3, 4, 5)
 select status, failure as reason, case when written.endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
@@ -5967,6 +5986,13 @@ old_callbacks as (
 trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
 select count(*)::int as trimmed from trimmed;
 
+-- trim_usage_counts: Deletes a page of usage past its retention.
+with trimmed as (
+  delete from usage_counts where ctid = any(array(
+    select ctid from usage_counts where day < now() - $1::interval
+    limit $2 for update skip locked)) returning 1)
+select count(*)::int as trimmed from trimmed;
+
 -- try_replay: Counts what replay_sends would do, without doing it.
 -- $1: the channel
 -- $2: the channel of the request
@@ -6176,6 +6202,51 @@ select true as "isNew", (select case when written.endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written) from added;
+
+-- usage: Adds up the sends of an account by day, month and channel.
+-- $1: the account; $2: the first day; $3: the day after the last; $4: whether by day; $5: by month; $6: by channel;
+-- $7: by priority.
+with
+-- The counters of the days, and what has changed since they were added up.
+counted as (
+  select day, channel_id, priority, accepted,
+         sent + delivered + read + undelivered as sent, delivered + read as delivered,
+         undelivered, failed, uncertain, canceled, segments
+  from usage_counts
+  where account_id = $1 and day >= $2::date and day < $3::date
+  union all
+  select (hour at time zone 'UTC')::date, channel_id, priority,
+         case when state in ('accepted') then change else 0 end,
+         case when state in ('sent', 'delivered', 'read', 'undelivered') then change else 0 end,
+         case when state in ('delivered', 'read') then change else 0 end,
+         case when state in ('undelivered') then change else 0 end,
+         case when state in ('failed') then change else 0 end,
+         case when state in ('uncertain') then change else 0 end,
+         case when state in ('canceled') then change else 0 end, segments
+  from (select *, split_part(counted_as, '/', 1) as state from send_count_changes offset 0) c
+  where account_id = $1 and hour >= $2::date::timestamp at time zone 'UTC'
+    and hour < $3::date::timestamp at time zone 'UTC'),
+-- Each with the group that it is in.
+grouped as (
+  select case when $4::boolean then to_char(day, 'YYYY-MM-DD') end as by_day,
+         case when $5::boolean then to_char(day, 'YYYY-MM') end as by_month,
+         case when $6::boolean then channel_id end as channel_id,
+         case when $7::boolean then priority end as by_priority, accepted, sent, delivered, undelivered,
+         failed, uncertain, canceled, segments
+  from counted)
+select by_day as day, by_month as month, channel_id as "channelId",
+       (select name from channels where id = channel_id) as "channelName", by_priority as priority,
+       coalesce(sum(accepted), 0)::float8 as accepted,
+                  coalesce(sum(sent), 0)::float8 as sent,
+                  coalesce(sum(delivered), 0)::float8 as delivered,
+                  coalesce(sum(undelivered), 0)::float8 as undelivered,
+                  coalesce(sum(failed), 0)::float8 as failed,
+                  coalesce(sum(uncertain), 0)::float8 as uncertain,
+                  coalesce(sum(canceled), 0)::float8 as canceled,
+                  coalesce(sum(segments), 0)::float8 as segments
+from grouped
+group by by_day, by_month, channel_id, by_priority
+order by by_day, by_month, "channelName", channel_id, by_priority;
 
 -- waiting_of_flow: Finds the oldest sends of an account that have not ended, by their flow.
 -- $1: the account; $2: its reference or flow; $3: after this time, in microseconds; $4: and this send; $5: how many.

@@ -31,7 +31,7 @@ export const returned = sqlText`
   behind is not null as "isBehind"`
 
 /** The columns of the sends that the counters and a check of the deadline need. */
-export const alsoReturned = 'account_id, channel_id, accepted_at'
+export const alsoReturned = 'account_id, channel_id, accepted_at, priority, segments'
 
 /** SQL of the CTE `given`, of the sends in the parameter $1. */
 export const given = sqlText`

@@ -7,7 +7,7 @@ import { sqlText } from '../statement.ts'
  * The rule is the function `counted_as` of migration 0026.
  */
 
-const columns = 'account_id, channel_id, hour, counted_as, change'
+const columns = 'account_id, channel_id, hour, priority, counted_as, change'
 
 /** Any time zone would do in which hours begin when they begin in UTC. */
 const hourOf = (moment: string) => `date_trunc('hour', ${moment}, 'UTC')`
@@ -16,21 +16,23 @@ const hourOf = (moment: string) => `date_trunc('hour', ${moment}, 'UTC')`
 export const countAccepts = (recorded: string) => sqlText`
   -- The counters.
   counted_accepts as (
-    insert into send_count_changes (${columns})
-    select account_id, channel_id, ${hourOf('accepted_at')}, 'accepted', count(*)
-    from ${recorded} group by 1, 2, 3)`
+    insert into send_count_changes (${columns}, segments)
+    select account_id, channel_id, ${hourOf('accepted_at')}, priority, 'accepted', count(*),
+           coalesce(sum(segments), 0)
+    from ${recorded} group by 1, 2, 3, 4)`
 
 /** SQL of columns of sends `s` that were changed, for `countChanges`. A send counts for the channel of its request. @param before SQL of what each was counted as before. */
 export const countedColumns = (before: string) => sqlText`
   s.account_id, ${postedChannel} as counted_channel,
-  s.accepted_at, s.counted_as, ${before} as counted_before`
+  s.accepted_at, s.priority as counted_priority, s.counted_as, ${before} as counted_before`
 
 /** SQL of a CTE that counts the changed sends of `written`. The waiting are those that have not ended. */
 export const countChanges = sqlText`
   -- The counters.
   counted_changes as (
     insert into send_count_changes (${columns})
-    select w.account_id, w.counted_channel, ${hourOf('w.accepted_at')}, e.counted_as, sum(e.change)
+    select w.account_id, w.counted_channel, ${hourOf('w.accepted_at')},
+           w.counted_priority, e.counted_as, sum(e.change)
     from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
     where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
-    group by 1, 2, 3, 4)`
+    group by 1, 2, 3, 4, 5)`

@@ -152,6 +152,17 @@ const trimCounters = (table: string) =>
 const trimCountsStatement = trimCounters('send_counts')
 const trimFailuresStatement = trimCounters('failure_counts')
 
+const trimUsageStatement = prepared<{ trimmed: number }>(
+  'trim_usage_counts',
+  'Deletes a page of usage past its retention.',
+  sqlText`
+    with trimmed as (
+      delete from usage_counts where ctid = any(array(
+        select ctid from usage_counts where day < now() - $1::interval
+        limit $2 for update skip locked)) returning 1)
+    select count(*)::int as trimmed from trimmed`,
+)
+
 type Trim = (db: Database, limit: number) => Promise<number>
 
 const trim =
@@ -165,6 +176,7 @@ export function retentionTrims(kept: {
   mediaHours: number
   callbackDays: number
   auditDays: number
+  usageMonths: number
 }): Record<string, Trim> {
   return {
     sends: trim(trimSendsStatement, `${kept.days} days`),
@@ -180,6 +192,7 @@ export function retentionTrims(kept: {
     audit: trim(trimAuditStatement, `${kept.auditDays} days`),
     refusedRequests: trim(trimRefusedStatement, `${refusedKeptHours} hours`),
     counters: trim(trimCountsStatement, countersKept),
+    usage: trim(trimUsageStatement, `${kept.usageMonths} months`),
     failureCounters: trim(trimFailuresStatement, countersKept),
     idempotencyKeys: trim(trimKeysStatement, `${idempotencyKeptHours} hours`),
   }

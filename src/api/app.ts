@@ -13,6 +13,7 @@ import { serveChannels } from './account/channels.ts'
 import { connectionShare } from './account/connection-share.ts'
 import { getKey } from './account/key.ts'
 import { auditRows } from './account/steps.ts'
+import { getUsage } from './account/usage.ts'
 import { bodySteps } from './body/body-steps.ts'
 import { smallBodies } from './body/small-body.ts'
 import { type ApiEnv, answerWithinMs, factory } from './context.ts'
@@ -118,6 +119,7 @@ function createHandlers(
     moveMessage: moveMessage(runtime, account, steps),
     cancelMessage: cancelMessage(runtime, authenticate, body),
     getKey: getKey(runtime, account),
+    getUsage: getUsage(runtime, account),
     ...serveChannels(runtime, account),
     ...serveEndpoints(runtime, account, steps, timeouts),
     ...serveSuppressions(runtime, account),

@@ -10,6 +10,7 @@ import { sendRoutes } from './routes/sends.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { suppressionRoutes } from './routes/suppressions.ts'
 import { unsubscribeRoutes } from './routes/unsubscribe.ts'
+import { usageRoutes } from './routes/usage.ts'
 
 const clientRoutes = {
   ...sendRoutes,
@@ -19,6 +20,7 @@ const clientRoutes = {
   ...suppressionRoutes,
   ...unsubscribeRoutes,
   ...keyRoutes,
+  ...usageRoutes,
   ...receiptRoutes,
 }
 

@@ -24,6 +24,10 @@ export const verbs: Record<string, Verb> = {
     description: "channels: an account's connections to providers",
     load: async () => (await import('./channel.ts')).channelCommands,
   },
+  usage: {
+    description: 'how many messages an account sent, by month, day and channel',
+    load: async () => (await import('./usage.ts')).usageCommands,
+  },
   provider: {
     description: 'providers that files describe: check one, try it, set it',
     load: async () => (await import('./provider.ts')).providerCommands,

@@ -161,9 +161,10 @@ describe('with a role that may only add to the audit', () => {
     )
     const targets = async () => (await rows()).map(({ target }) => target)
     const kept = { days: 90, mediaHours: 24, callbackDays: 7 }
-    for (const trim of Object.values(retentionTrims({ ...kept, auditDays: 365 }))) await trim(db, 100)
+    for (const trim of Object.values(retentionTrims({ ...kept, auditDays: 365, usageMonths: 25 })))
+      await trim(db, 100)
     expect(await targets()).toEqual(['1', '29', '31'])
-    expect(await retentionTrims({ ...kept, auditDays: 1 }).audit?.(db, 100)).toBe(1)
+    expect(await retentionTrims({ ...kept, auditDays: 1, usageMonths: 25 }).audit?.(db, 100)).toBe(1)
     await db.$client.query(`select trim_audit('-100 days', 1000)`)
     await db.$client.query(`select trim_audit('0', 1000)`)
     expect(await targets()).toEqual(['1', '29'])

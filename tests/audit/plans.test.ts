@@ -41,7 +41,13 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
     const db = connect(mode)
     const { $client } = service.runtime.db
     await $client.query('truncate audit, refused_requests')
-    const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7, auditDays: 365 })
+    const trims = retentionTrims({
+      days: 90,
+      mediaHours: 24,
+      callbackDays: 7,
+      auditDays: 365,
+      usageMonths: 25,
+    })
     const from = new Date(Date.now() - 3_600_000)
     const audit: [string, () => Promise<unknown>][] = [
       ['all', () => pageOfAudit(db, { limit }, lookedAt)],

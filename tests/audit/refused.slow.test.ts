@@ -299,7 +299,13 @@ describe('a flood', () => {
       db,
       [25, 23].map((hours) => ({ ...fixed, requestId: idOf(hours) })),
     )
-    const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7, auditDays: 365 })
+    const trims = retentionTrims({
+      days: 90,
+      mediaHours: 24,
+      callbackDays: 7,
+      auditDays: 365,
+      usageMonths: 25,
+    })
     expect(await trims.refusedRequests?.(db, 100)).toBe(1)
     expect(await rowsOf()).toHaveLength(1)
   })

@@ -377,7 +377,13 @@ test('a callback is kept no longer than its send', async () => {
     [id, account.accountId, account.channelId],
   )
   await add(id, 1)
-  const { sends: trim } = retentionTrims({ days: 1, mediaHours: 24, callbackDays: 7, auditDays: 365 })
+  const { sends: trim } = retentionTrims({
+    days: 1,
+    mediaHours: 24,
+    callbackDays: 7,
+    auditDays: 365,
+    usageMonths: 25,
+  })
   await trim?.(db, 100)
   expect(await callbacksOf(service, endpoint)).toEqual([])
 })
@@ -402,7 +408,7 @@ async function addOld(endedDaysAgo: number | null, { of = endpoint.endpointId, h
 }
 
 async function trimmed(): Promise<Record<string, number>> {
-  const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7, auditDays: 365 })
+  const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7, auditDays: 365, usageMonths: 25 })
   const counts = { callbacks: 0, orphanedCallbacks: 0 }
   for (const what of ['callbacks', 'orphanedCallbacks'] as const)
     counts[what] = (await trims[what]?.(service.runtime.db, 100)) ?? 0

@@ -139,7 +139,13 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
       ['claim', () => claimOf(db, first, claimId), batch],
       ['claim with nothing due', () => claimOf(db, retrying, otherId), 1],
     ]
-    const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7, auditDays: 365 })
+    const trims = retentionTrims({
+      days: 90,
+      mediaHours: 24,
+      callbackDays: 7,
+      auditDays: 365,
+      usageMonths: 25,
+    })
     for (const [, statement] of statements) await statement()
     await pageOfCallbacks(db, first.endpointId, { limit: 20 })
     await recordTries(db, [])

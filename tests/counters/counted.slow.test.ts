@@ -19,7 +19,7 @@ import { receiptKinds } from '../../src/core/receipts/receipt.ts'
 import { idleSweeper, sweepOnce } from '../support/attempts.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { buildAccount, buildChannel } from '../support/builders.ts'
-import { countedSends, countersOf } from '../support/counted.ts'
+import { countedSends, countersOf, usageOf, usedBySends } from '../support/counted.ts'
 import { pick, type Random, randomOf } from '../support/random.ts'
 import { buildReceipt } from '../support/receipts.ts'
 import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
@@ -75,7 +75,12 @@ const results: Omit<OutcomeRow, 'requestId' | 'claimId'>[] = [
   { status: 'queued', reason: 'the server answered 503', delayMs: 0, record: record('retry_later') },
 ]
 
-const aSend = (random: Random) => buildNewSend({ ...pick(random, channels), ordering: 'none' })
+const aSend = (random: Random) =>
+  buildNewSend({
+    ...pick(random, channels),
+    ordering: 'none',
+    ...pick(random, [{}, { segments: 1 }, { segments: 3, priority: 'bulk' as const }]),
+  })
 const some = (random: Random, most = 5) =>
   Array.from({ length: 1 + Math.floor(random() * most) }, () => aSend(random))
 const worker = 'counts'
@@ -230,16 +235,20 @@ async function failuresOfSends(): Promise<Record<string, number>> {
 
 const hours = [0, 1].map((ago) => new Date(Math.floor(Date.now() / 3_600_000 - ago) * 3_600_000))
 
+async function expectCounted(when: string) {
+  expect(await countersOf(db.$client), when).toEqual(await countedSends(db.$client))
+  expect(await usageOf(db.$client), when).toEqual(await usedBySends(db.$client))
+}
+
 test.each([1, 2, 3])(
-  'whatever happens to sends, side by side, the counters equal a count of them (%i)',
+  'whatever happens to sends, side by side, the counters and the usage equal a count of them (%i)',
   async (seed) => {
     const random = randomOf(seed, 'counters')
     const names = Object.keys(steps)
     for (let round = 0; round < 60; round++) {
       const together = Array.from({ length: 4 }, () => pick(random, names))
       await Promise.all(together.map((name) => steps[name]?.(random)))
-      if (round % 10 === 9)
-        expect(await countersOf(db.$client), `after ${together}`).toEqual(await countedSends(db.$client))
+      if (round % 10 === 9) await expectCounted(`after ${together}`)
     }
     expect(Object.keys(await countedSends(db.$client)).length).toBeGreaterThan(10)
     const expected = await failuresOfSends()
@@ -253,7 +262,7 @@ test.each([1, 2, 3])(
     expect(await read()).toEqual(expected)
     while ((await foldCounts(db, 1000)) > 0);
     expect(await read()).toEqual(expected)
-    expect(await countersOf(db.$client)).toEqual(await countedSends(db.$client))
+    await expectCounted('when they are added up')
   },
 )
 
@@ -280,6 +289,7 @@ test('an account, a channel and all of them are counted by themselves', async ()
 
 test('what is erased, or removed after its retention, stays counted', async () => {
   const before = await countersOf(db.$client)
+  const usedBefore = await usageOf(db.$client)
   await eraseSends(db, await idsOf(`status in ('failed', 'sent')`, 5))
   expect(await countersOf(db.$client)).toEqual(before)
   await query(`update sends set finished_at = now() - interval '100 days' where finished_at is not null`)
@@ -287,9 +297,16 @@ test('what is erased, or removed after its retention, stays counted', async () =
     `update sends set request_id = overlay(request_id::text placing '018bcfe5' from 1 for 8)::uuid where finished_at is not null`,
   )
   expect(
-    await retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7, auditDays: 365 }).sends?.(db, 1000),
+    await retentionTrims({
+      days: 90,
+      mediaHours: 24,
+      callbackDays: 7,
+      auditDays: 365,
+      usageMonths: 25,
+    }).sends?.(db, 1000),
   ).toBeGreaterThan(0)
   expect(await countersOf(db.$client)).toEqual(before)
+  expect(await usageOf(db.$client)).toEqual(usedBefore)
 })
 
 test('sends that were accepted before counting began are not counted, whatever happens to them', async () => {

@@ -206,8 +206,8 @@ async function olderDatabase(
   await client.query(`delete from drizzle.__drizzle_migrations where id > 13;
     drop function fold_lane cascade;
     drop index sends_of_capitals, conversations_of_capitals;
-    drop function count_send, count_scheduled_sends, counted_as cascade;
-    drop table send_count_changes, send_counts, failure_counts, counted_since;
+    drop function count_send, count_scheduled_sends, counted_as, count_usage cascade;
+    drop table send_count_changes, send_counts, failure_counts, counted_since, usage_counts;
     alter table sends drop column counted_as, drop column api_key_id;
     alter table api_keys drop column last_used_at;
     alter table permits drop column unused_since;

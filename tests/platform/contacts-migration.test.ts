@@ -29,8 +29,11 @@ async function formerDatabase() {
     alter table sends drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding,
       drop column priority;
     alter table channels drop column one_click, drop column countries, drop column urgent_in_a_row, drop column normal_in_a_row;
-    drop type priority;
-    drop table provider_files;`)
+    drop function count_usage cascade;
+    drop trigger count_inserted on sends;
+    alter table send_count_changes drop column segments, drop column priority;
+    drop table provider_files, usage_counts;
+    drop type priority;`)
   return { client, migrate: () => migrateDatabase(databaseUrl) }
 }
 

@@ -64,7 +64,13 @@ test.each(Object.keys(odd))(
       const timeline = await finishedTimeline(service, ids[0] ?? '', account.apiKey)
       for (const at of [timeline.acceptedAt, timeline.finishedAt])
         expect(Math.abs(Date.now() - Date.parse(String(at)))).toBeLessThan(60_000)
-      const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7, auditDays: 365 })
+      const trims = retentionTrims({
+        days: 90,
+        mediaHours: 24,
+        callbackDays: 7,
+        auditDays: 365,
+        usageMonths: 25,
+      })
       for (const trim of Object.values(trims)) await trim(service.runtime.db, 10)
       unlessStoodStill(spanBetween(begun, performance.now()), () =>
         expect(service.logs.filter(({ level }) => level !== 'info')).toEqual([]),

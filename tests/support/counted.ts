@@ -57,3 +57,34 @@ export async function miscountsOf(
     client.release()
   }
 }
+
+/** The usage of each channel and day, as `CHANNEL DAY PRIORITY NAME` with how much; 0 is left out. */
+export async function usageOf(client: Pick<ClientBase, 'query'>): Promise<Record<string, number>> {
+  const names = ['accepted', ...countedStates, 'segments']
+  const { rows } = await client.query<{ name: string; sum: number }>(`
+    select concat_ws(' ', channel_id, day, priority, name) as name, sum(number)::int as sum
+    from (
+      select channel_id, day, priority, n.name, n.number from usage_counts cross join lateral (values
+        ${names.map((name) => `('${name}', ${name})`)}) n (name, number)
+      union all
+      select channel_id, (hour at time zone 'utc')::date, priority, n.name, n.number from send_count_changes cross join lateral (values
+        (split_part(counted_as, '/', 1), change), ('segments', segments)) n (name, number)) u
+    group by 1 having sum(number) <> 0`)
+  return Object.fromEntries(rows.map(({ name, sum }) => [name, sum]))
+}
+
+/** The same, counted from the sends themselves. */
+export async function usedBySends(client: Pick<ClientBase, 'query'>): Promise<Record<string, number>> {
+  const { rows } = await client.query<{ name: string; sum: number }>(`
+    with all_sends as (
+      select coalesce(former_channels[1], channel_id) as channel_id, accepted_at, status, delivery, segments, priority from sends
+      union all
+      select channel_id, accepted_at, 'queued', null, segments, priority from scheduled_sends)
+    select concat_ws(' ', channel_id, (accepted_at at time zone 'utc')::date, priority, name) as name, sum(number)::int as sum
+    from all_sends cross join lateral (values
+      ('accepted', 1), ('segments', segments),
+      (case when status in ('queued', 'sending') then null else coalesce(delivery, status) end, 1)) n (name, number)
+    where name is not null
+    group by 1 having sum(number) <> 0`)
+  return Object.fromEntries(rows.map(({ name, sum }) => [name, sum]))
+}

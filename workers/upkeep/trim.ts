@@ -9,6 +9,7 @@ type Retention =
   | 'MEDIA_RETENTION_HOURS'
   | 'CALLBACK_RETENTION_DAYS'
   | 'AUDIT_RETENTION_DAYS'
+  | 'USAGE_RETENTION_MONTHS'
 
 /** Removes what is old enough (docs/reference/limits.md#retention). */
 export function startTrimming({ db, log, settings }: Needs<'db' | 'log', Retention>): PeriodicTask {
@@ -17,6 +18,7 @@ export function startTrimming({ db, log, settings }: Needs<'db' | 'log', Retenti
     mediaHours: settings.MEDIA_RETENTION_HOURS,
     callbackDays: settings.CALLBACK_RETENTION_DAYS,
     auditDays: settings.AUDIT_RETENTION_DAYS,
+    usageMonths: settings.USAGE_RETENTION_MONTHS,
   })
   return startPeriodicTask({ log, event: 'trim_failed', pauseMs: minuteMs }, async () => {
     let isMoreLeft = false

@@ -373,6 +373,23 @@ class Routes:
 """
         return self._once("GET", "/v1/key", is_repeatable=True)
 
+    def get_usage(
+        self,
+        *,
+        from: Optional[str] = None,
+        to: Optional[str] = None,
+        group_by: Optional[str] = None,
+    ) -> "types.UsageList":
+        """Read how many messages the account sent, by day, month and channel.
+
+        For an invoice. A send counts on the day of its accept, in UTC, as what it is now. The sum of days is that of the month, the sum of channels that of the account. Reading doesn't count for the account's rate limit, but for the limit of the key.
+
+        from: The first day, in UTC. Required.
+        to: The day after the last one, in UTC. Required.
+        group_by: By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum.
+"""
+        return self._once("GET", "/v1/usage", query={"from": from, "to": to, "groupBy": group_by}, is_repeatable=True)
+
 
 class AsyncRoutes:
     """The methods of `AsyncClient`."""
@@ -740,3 +757,20 @@ class AsyncRoutes:
         For a check of the configuration: whose key it is, what it may do, and until when. Any permission is enough. Reading doesn't count for the account's rate limit, but for the limit of the key.
 """
         return await self._once("GET", "/v1/key", is_repeatable=True)
+
+    async def get_usage(
+        self,
+        *,
+        from: Optional[str] = None,
+        to: Optional[str] = None,
+        group_by: Optional[str] = None,
+    ) -> "types.UsageList":
+        """Read how many messages the account sent, by day, month and channel.
+
+        For an invoice. A send counts on the day of its accept, in UTC, as what it is now. The sum of days is that of the month, the sum of channels that of the account. Reading doesn't count for the account's rate limit, but for the limit of the key.
+
+        from: The first day, in UTC. Required.
+        to: The day after the last one, in UTC. Required.
+        group_by: By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum.
+"""
+        return await self._once("GET", "/v1/usage", query={"from": from, "to": to, "groupBy": group_by}, is_repeatable=True)

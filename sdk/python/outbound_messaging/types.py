@@ -339,7 +339,7 @@ class Key(TypedDict):
     """Its name."""
     keyId: str
     """The id of the key. The operator revokes the key by it."""
-    permissions: List[Literal["messages:send", "messages:read", "messages:content", "endpoints:manage", "suppressions:manage"]]
+    permissions: List[Literal["messages:send", "messages:read", "messages:content", "endpoints:manage", "suppressions:manage", "usage:read"]]
     """What the key may do. Others may be added."""
     expiresAt: Optional[str]
     """When the key expires. Null if it does not."""
@@ -776,6 +776,49 @@ class AddedSuppression(TypedDict):
     """When it was added."""
 
 
+class Usage(TypedDict):
+    """What was accepted, and what it is now."""
+
+    day: Optional[str]
+    """The day, in UTC. Null unless it is by day."""
+    month: Optional[str]
+    """The month, in UTC. Null unless it is by month."""
+    channelId: Optional[str]
+    """The channel of the request. Null unless it is by channel."""
+    channelName: Optional[str]
+    """Its name."""
+    priority: Optional[Literal["urgent", "normal", "bulk"]]
+    """The priority. Null unless it is by priority."""
+    accepted: int
+    """The sends that were accepted, scheduled ones included."""
+    sent: int
+    """Of these, those whose message the provider accepted."""
+    delivered: int
+    """Of these, those that were reported as delivered or read."""
+    undelivered: int
+    """Of the sent ones, those that were reported as undelivered."""
+    failed: int
+    """Those that failed."""
+    uncertain: int
+    """Those of which the provider may or may not have the message."""
+    canceled: int
+    """Those that were canceled."""
+    segments: int
+    """The segments of all that were accepted and go as SMS."""
+
+
+UsageList = TypedDict(
+    "UsageList",
+    {
+        "requestId": str,
+        "from": str,
+        "to": str,
+        "usage": List["Usage"],
+    },
+)
+"""The usage of the account."""
+
+
 class Index(TypedDict):
     service: str
     """The name of the service."""
@@ -809,6 +852,8 @@ class Index(TypedDict):
     """The route that lists suppressed contacts."""
     key: str
     """The route that returns the API key of the request."""
+    usage: str
+    """The route that returns the usage of the account."""
 
 
 class ChangedSend(TypedDict):

@@ -29,6 +29,10 @@ export const tags = {
     description: 'The API key that a client has.',
     guide: ['first-send', 'First send'],
   },
+  Usage: {
+    description: 'How many messages an account sent, and their segments.',
+    guide: ['limits', 'Limits'],
+  },
   Callbacks: {
     description: 'Calls to the endpoints of an account.',
     guide: ['callbacks', 'Callbacks, and how to verify them'],

@@ -6,6 +6,7 @@ export const permissions = [
   'messages:content',
   'endpoints:manage',
   'suppressions:manage',
+  'usage:read',
 ] as const
 export type Permission = (typeof permissions)[number]
 

@@ -113,6 +113,7 @@ const environment = z.object({
   CALLBACK_RETENTION_DAYS: whole(1, 90).default(7),
   RETENTION_DAYS: whole(1, 36_500).default(90),
   AUDIT_RETENTION_DAYS: whole(1, 36_500).default(365),
+  USAGE_RETENTION_MONTHS: whole(1, 1200).default(25),
   MEDIA_RETENTION_HOURS: whole(0, 876_000).default(24),
   PUBLIC_BASE_URL: url(['http:', 'https:'], 'https://messages.example.com').optional(),
   ALLOWED_PRIVATE_NETWORKS: networks.default([]),

@@ -449,6 +449,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how many messages the account sent, by day, month and channel
+         * @description For an invoice. A send counts on the day of its accept, in UTC, as what it is now. The sum of days is that of the month, the sum of channels that of the account. Reading doesn't count for the account's rate limit, but for the limit of the key.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "message.sent": {
@@ -1074,7 +1094,7 @@ export interface components {
              */
             keyId: string;
             /** @description What the key may do. Others may be added. */
-            permissions: ("messages:send" | "messages:read" | "messages:content" | "endpoints:manage" | "suppressions:manage")[];
+            permissions: ("messages:send" | "messages:read" | "messages:content" | "endpoints:manage" | "suppressions:manage" | "usage:read")[];
             /**
              * Format: date-time
              * @description When the key expires. Null if it does not.
@@ -1570,6 +1590,55 @@ export interface components {
              */
             createdAt: string;
         };
+        /** @description What was accepted, and what it is now. */
+        Usage: {
+            /** @description The day, in UTC. Null unless it is by day. */
+            day: string | null;
+            /** @description The month, in UTC. Null unless it is by month. */
+            month: string | null;
+            /**
+             * Format: uuid
+             * @description The channel of the request. Null unless it is by channel.
+             */
+            channelId: string | null;
+            /** @description Its name. */
+            channelName: string | null;
+            /**
+             * @description The priority. Null unless it is by priority.
+             * @enum {string|null}
+             */
+            priority: "urgent" | "normal" | "bulk" | null;
+            /** @description The sends that were accepted, scheduled ones included. */
+            accepted: number;
+            /** @description Of these, those whose message the provider accepted. */
+            sent: number;
+            /** @description Of these, those that were reported as delivered or read. */
+            delivered: number;
+            /** @description Of the sent ones, those that were reported as undelivered. */
+            undelivered: number;
+            /** @description Those that failed. */
+            failed: number;
+            /** @description Those of which the provider may or may not have the message. */
+            uncertain: number;
+            /** @description Those that were canceled. */
+            canceled: number;
+            /** @description The segments of all that were accepted and go as SMS. */
+            segments: number;
+        };
+        /** @description The usage of the account. */
+        UsageList: {
+            /**
+             * Format: uuid
+             * @description The id of this request.
+             */
+            requestId: string;
+            /** @description The first day. */
+            from: string;
+            /** @description The day after the last one. */
+            to: string;
+            /** @description The sums, in the order of days and channel names. */
+            usage: components["schemas"]["Usage"][];
+        };
         Index: {
             /** @description The name of the service. */
             service: string;
@@ -1603,6 +1672,8 @@ export interface components {
             suppressions: string;
             /** @description The route that returns the API key of the request. */
             key: string;
+            /** @description The route that returns the usage of the account. */
+            usage: string;
         };
         /** @description The send right after the change, without contact and content. */
         ChangedSend: {
@@ -2487,6 +2558,8 @@ export type Suppression = components['schemas']['Suppression'];
 export type SuppressionList = components['schemas']['SuppressionList'];
 export type NewSuppression = components['schemas']['NewSuppression'];
 export type AddedSuppression = components['schemas']['AddedSuppression'];
+export type Usage = components['schemas']['Usage'];
+export type UsageList = components['schemas']['UsageList'];
 export type Index = components['schemas']['Index'];
 export type ChangedSend = components['schemas']['ChangedSend'];
 export type SendChange = components['schemas']['SendChange'];
@@ -3768,6 +3841,57 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Key"];
+                };
+            };
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description The first day, in UTC. Required. */
+                from?: string;
+                /** @description The day after the last one, in UTC. Required. */
+                to?: string;
+                /** @description By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum. */
+                groupBy?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage: one item, or one for each group that has sends. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "requestId": "01a1fde3-04b0-709e-bec0-b940cc7af3c0",
+                     *       "from": "2026-10-01",
+                     *       "to": "2026-11-01",
+                     *       "usage": [
+                     *         {
+                     *           "day": null,
+                     *           "month": null,
+                     *           "channelId": "01a1fde0-fa4b-754d-8e02-ab49c67ccb75",
+                     *           "channelName": "Order updates",
+                     *           "priority": null,
+                     *           "accepted": 1210,
+                     *           "sent": 1200,
+                     *           "delivered": 1180,
+                     *           "undelivered": 12,
+                     *           "failed": 6,
+                     *           "uncertain": 0,
+                     *           "canceled": 4,
+                     *           "segments": 1498
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UsageList"];
                 };
             };
         };

@@ -1,0 +1,104 @@
+import type { UsageGroup, UsageSpan } from '../../src/core/accounts/usage-query.ts'
+import type { Priority } from '../../src/core/sends/priority.ts'
+import type { Database } from '../connection/client.ts'
+import { prepared, sqlText } from '../statement.ts'
+import { partsOf } from './fold.ts'
+
+/** The sends of an account that were accepted on some days, by what they are now. Each is a number of sends, but the segments. */
+export interface Usage {
+  /** Null unless it is by day or by month. */
+  day: string | null
+  month: string | null
+  /** Null unless it is by channel. */
+  channelId: string | null
+  channelName: string | null
+  /** Null unless it is by priority. */
+  priority: Priority | null
+  accepted: number
+  /** The provider accepted the message, whatever it reported of it since. */
+  sent: number
+  /** Read ones included. */
+  delivered: number
+  undelivered: number
+  failed: number
+  uncertain: number
+  canceled: number
+  /** Of all that were accepted. */
+  segments: number
+}
+
+const state = partsOf('counted_as').state
+const changed = (...states: string[]) =>
+  `case when state in (${states.map((one) => `'${one}'`).join(', ')}) then change else 0 end`
+const sum = (column: string, name = column) => `coalesce(sum(${column}), 0)::float8 as ${name}`
+
+/** A trigger adds the changes of counters to `usage_counts` when they are added up (migration 0040). */
+const usageStatement = prepared<Usage>(
+  'usage',
+  'Adds up the sends of an account by day, month and channel.',
+  sqlText`
+    -- $1: the account; $2: the first day; $3: the day after the last; $4: whether by day; $5: by month; $6: by channel;
+    -- $7: by priority.
+    with
+    -- The counters of the days, and what has changed since they were added up.
+    counted as (
+      select day, channel_id, priority, accepted,
+             sent + delivered + read + undelivered as sent, delivered + read as delivered,
+             undelivered, failed, uncertain, canceled, segments
+      from usage_counts
+      where account_id = $1 and day >= $2::date and day < $3::date
+      union all
+      select (hour at time zone 'UTC')::date, channel_id, priority,
+             ${changed('accepted')},
+             ${changed('sent', 'delivered', 'read', 'undelivered')},
+             ${changed('delivered', 'read')},
+             ${changed('undelivered')},
+             ${changed('failed')},
+             ${changed('uncertain')},
+             ${changed('canceled')}, segments
+      from (select *, ${state} as state from send_count_changes offset 0) c
+      where account_id = $1 and hour >= $2::date::timestamp at time zone 'UTC'
+        and hour < $3::date::timestamp at time zone 'UTC'),
+    -- Each with the group that it is in.
+    grouped as (
+      select case when $4::boolean then to_char(day, 'YYYY-MM-DD') end as by_day,
+             case when $5::boolean then to_char(day, 'YYYY-MM') end as by_month,
+             case when $6::boolean then channel_id end as channel_id,
+             case when $7::boolean then priority end as by_priority, accepted, sent, delivered, undelivered,
+             failed, uncertain, canceled, segments
+      from counted)
+    select by_day as day, by_month as month, channel_id as "channelId",
+           (select name from channels where id = channel_id) as "channelName", by_priority as priority,
+           ${['accepted', 'sent', 'delivered', 'undelivered', 'failed', 'uncertain', 'canceled', 'segments']
+             .map((name) => sum(name))
+             .join(',\n           ')}
+    from grouped
+    group by by_day, by_month, channel_id, by_priority
+    order by by_day, by_month, "channelName", channel_id, by_priority`,
+)
+
+/** The usage of an account in whole days, a row for each group that has sends; one row if it isn't divided. */
+export async function readUsage(
+  db: Database,
+  accountId: string,
+  { from, to, groupBy }: UsageSpan & { groupBy: readonly UsageGroup[] },
+): Promise<Usage[]> {
+  const by = (group: UsageGroup) => groupBy.includes(group)
+  const groups = [by('day'), by('month'), by('channel'), by('priority')]
+  const rows = await usageStatement(db, [accountId, from, to, ...groups])
+  return rows.length > 0 || groupBy.length > 0 ? rows : [nothing]
+}
+
+const nothing: Usage = {
+  ...{ day: null, month: null, channelId: null, channelName: null, priority: null },
+  ...{
+    accepted: 0,
+    sent: 0,
+    delivered: 0,
+    undelivered: 0,
+    failed: 0,
+    uncertain: 0,
+    canceled: 0,
+    segments: 0,
+  },
+}
