@@ -1,4 +1,4 @@
-import { isAlias, isNode, LineCounter, parseDocument, visit } from 'yaml'
+import { isAlias, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml'
 import type { z } from 'zod'
 import { describeIssue, maxIssues } from '../../core/requests/issues.ts'
 import { type ProviderForm, providerForm } from './form.ts'
@@ -18,11 +18,13 @@ export function readDocument(text: string): ReadFile {
   const [error] = document.errors
   if (error) return { issues: [`${lineOfOffset(error.pos[0])}: ${error.message.split('\n')[0]}`] }
   const refused: string[] = []
-  visit(document, (_, node) => {
+  visit(document, (place, node) => {
     if (!isNode(node)) return
     const at = lineOfOffset(node.range?.[0] ?? 0)
     if (isAlias(node) || ('anchor' in node && node.anchor !== undefined))
       refused.push(`${at}: write the value again, as anchors and aliases are not read`)
+    else if (place === 'key' && isScalar(node) && node.value === '__proto__')
+      refused.push(`${at}: leave __proto__ out: it is no name of a field`)
     else if (node.tag !== undefined) refused.push(`${at}: leave the tag out`)
   })
   if (refused.length > 0) return { issues: refused.slice(0, maxIssues) }

@@ -92,6 +92,12 @@ test.each<[string, string | RegExp, string, RegExp]>([
     'path: /v2/{config.constructor}',
     /the config has no field constructor/,
   ],
+  [
+    'a field of the body that would change what it inherits',
+    '    text: { $: text, optional: true }',
+    '    __proto__: { a: b }\n    text: { $: text, optional: true }',
+    /^line \d+: leave __proto__ out/,
+  ],
   ['a word after the hole', '{ $: text, optional: true }', '{ $: text, optionl: true }', /leave optionl out/],
   [
     'a field that the config has not',

@@ -96,11 +96,8 @@ export function compileRequest(form: ProviderForm, issue: Issue): FileRequest {
       const path = request.path.replace(/\{config\.(\w+)\}/g, (_, name: string) =>
         encodeURIComponent(config[name] ?? ''),
       )
-      const search = new URLSearchParams([
-        ...(query ? pairsIn(fill(query, facts)) : []),
-        ...auth.query,
-      ]).toString()
-      const target = search === '' ? path : `${path}?${search}`
+      const pairs = [...(query ? pairsIn(fill(query, facts)) : []), ...auth.query]
+      const target = pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
       const { contentType, body } = bodyOf(
         { json, fields, isMultipart: request.multipart !== undefined },
         facts,
@@ -115,13 +112,9 @@ export function compileRequest(form: ProviderForm, issue: Issue): FileRequest {
         ...auth.headers,
       }
       const url = `${config.baseUrl}${target}`
-      const { pathname } = new URL(url)
-      return {
-        method: request.method,
-        url,
-        headers: { ...given, ...sign({ config, method: request.method, path: pathname, body, context }) },
-        body,
-      }
+      const { method } = request
+      const signed = sign?.({ config, method, path: new URL(url).pathname, body, context })
+      return { method, url, headers: signed ? { ...given, ...signed } : given, body }
     },
   }
 }
@@ -216,9 +209,12 @@ interface Signing {
   context: CallContext
 }
 
-function signerOf(form: ProviderForm, issue: Issue): (signing: Signing) => Record<string, string> {
+function signerOf(
+  form: ProviderForm,
+  issue: Issue,
+): ((signing: Signing) => Record<string, string>) | undefined {
   const { signature } = form.request
-  if (!signature) return () => ({})
+  if (!signature) return undefined
   checkSecretField(form, signature.key, '/request/signature/key', issue)
   const { header, prefix = '', key, hash, encoding, timestampHeader, over } = signature
   return ({ config, method, path, body, context }) => {

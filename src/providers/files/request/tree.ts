@@ -176,14 +176,20 @@ export function fill(node: Node, facts: Facts): unknown {
     case 'list':
       return node.items.map((item) => fill(item, facts)).filter((item) => item !== omitted)
     case 'object':
-      return Object.fromEntries(
-        node.entries
-          .map(([key, item]) => [key, fill(item, facts)] as const)
-          .filter(([, value]) => value !== omitted),
-      )
+      return fillObject(node, facts)
     default:
       return node satisfies never
   }
+}
+
+/** Without a list of its fields in between: each send fills several. */
+function fillObject({ entries }: ObjectNode, facts: Facts): Record<string, unknown> {
+  const filled: Record<string, unknown> = {}
+  for (const [key, item] of entries) {
+    const value = fill(item, facts)
+    if (value !== omitted) filled[key] = value
+  }
+  return filled
 }
 
 /** Whether no message of this type can fill the tree without a text. */

@@ -22,9 +22,14 @@ const encodedPieceBytes = 3 * 16 * 1024
  */
 export function jsonWithBase64(make: (at: (content: Buffer) => string) => unknown): string | EncodedBody {
   const contents: Buffer[] = []
-  // Random, so that no text of the value can hold it.
-  const mark = randomUUID()
-  const json = JSON.stringify(make((content) => `${mark}-${contents.push(content) - 1}-`))
+  let mark = ''
+  const json = JSON.stringify(
+    make((content) => {
+      // Random, so that no text of the value can hold it.
+      mark ||= randomUUID()
+      return `${mark}-${contents.push(content) - 1}-`
+    }),
+  )
   if (contents.length === 0) return json
   // Texts, with the number of a content between each two.
   const parts = json.split(new RegExp(`${mark}-(\\d+)-`))
