@@ -1,6 +1,6 @@
 # slim instead of alpine: the tests run on glibc and Debian 12. Alpine would save some 70 MB, but its musl has another DNS
 # behaviour and needs other native packages.
-FROM node:24-bookworm-slim AS build
+FROM node:26-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No dependency needs its install script, so none is run.
@@ -13,13 +13,13 @@ COPY docs/client ./docs/client
 ARG REVISION=unknown
 RUN npm run build
 
-FROM node:24-bookworm-slim AS dependencies
+FROM node:26-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # Without optional packages, among them optional peers such as TypeScript.
 RUN npm ci --ignore-scripts --omit=dev --omit=optional
 
-FROM node:24-bookworm-slim
+FROM node:26-bookworm-slim
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Outbound Messaging API" \

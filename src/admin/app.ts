@@ -32,10 +32,14 @@ import { today } from './today/routes.tsx'
 
 /** The routes of the admin process (docs/how-to/find-a-send.md). */
 export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(runtime)): AdminApp {
-  const { log } = runtime
+  const { log, settings } = runtime
   const app: AdminApp = new Hono<AdminEnv>()
 
   app.use(contextStorage(), readOrigin(runtime), securityHeaders)
+  app.use(async (c, next) => {
+    c.set('publicBaseUrl', settings.PUBLIC_BASE_URL)
+    await next()
+  })
   app.get('/healthz', allow('anyone'), (c) => c.json({ status: 'ok', version: build.version }))
   app.get('/readyz', allow('anyone'), async (c) => {
     const reason = await readiness.reasonNotReady()

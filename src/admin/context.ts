@@ -28,6 +28,8 @@ export interface AdminEnv {
     downloaded: AuditEntry | undefined
     /** Why a store can't be used at the moment, for the top of each page. Set by `storeWarnings`. */
     storeWarnings: readonly string[]
+    /** The address of the API from outside, if it is known. */
+    publicBaseUrl: string | undefined
     /** Records that the person was refused something. Set by `identify`. */
     recordRefusal: () => Promise<void>
   }

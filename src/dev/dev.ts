@@ -61,7 +61,7 @@ async function run(folder: string, isCluster: boolean): Promise<void> {
   // Again, because the API listens at another port if its port was taken meanwhile.
   const curl = announce(stack.apiUrl, stack.environment, seed, channels)
   console.log(
-    `\nReady at ${stack.apiUrl}. Send a message:\n\n${curl}\n\n${placesToLook(stack, seed.accountId)}\n`,
+    `\nThe console: ${stack.adminUrl}\n\nReady at ${stack.apiUrl}. Send a message:\n\n${curl}\n\n${placesToLook(stack, seed.accountId)}\n`,
   )
   if (data === undefined) return
   console.log(`Data, kept for the next start: ${data}`)
@@ -94,7 +94,6 @@ function placesToLook({ apiUrl, adminUrl }: Stack, accountId: string): string {
     `For the commands below, once in a terminal: alias outbound='npm run -s cli --'`,
     'Trace a send: outbound trace REQUEST_ID',
     'See callbacks arrive, in another terminal: npm run -s callbacks',
-    `Support page: ${adminUrl}/support`,
     `Inbox of the sandbox: ${adminUrl}/inbox`,
     `Queues: ${adminUrl}/queues`,
     `Account: ${accountId}, for the CLI: outbound channel list --account ${accountId}`,

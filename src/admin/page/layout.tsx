@@ -3,6 +3,7 @@ import { raw } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import type { Person } from '../../core/accounts/person.ts'
 import { pageFiles } from '../../platform/http/page-files.ts'
+import { build } from '../../platform/process/build.ts'
 import { AccountChooser } from '../account/chooser.tsx'
 import type { AdminEnv } from '../context.ts'
 import { FindBox, type FindBoxProps } from '../support/find-box.tsx'
@@ -22,7 +23,7 @@ interface LayoutProps {
 
 /** The frame of every page: the row on top, the menu beside the page, or behind a button where the window is narrow. All texts go through JSX, which escapes them. */
 export function Layout({ title, at, refreshSeconds, leadsTo, find, children }: LayoutProps) {
-  const { person, storeWarnings = [] } = tryGetContext<AdminEnv>()?.var ?? {}
+  const { person, publicBaseUrl, storeWarnings = [] } = tryGetContext<AdminEnv>()?.var ?? {}
   return (
     <>
       {raw('<!DOCTYPE html>')}
@@ -59,11 +60,7 @@ export function Layout({ title, at, refreshSeconds, leadsTo, find, children }: L
                 </p>
               ))}
               {children}
-              {person && (
-                <p class="foot">
-                  Times are in <span class="zone">UTC</span>.
-                </p>
-              )}
+              {person && <Foot publicBaseUrl={publicBaseUrl} />}
             </main>
           </div>
         </body>
@@ -71,6 +68,18 @@ export function Layout({ title, at, refreshSeconds, leadsTo, find, children }: L
     </>
   )
 }
+
+const Foot = ({ publicBaseUrl }: { publicBaseUrl: string | undefined }) => (
+  <p class="foot">
+    Times are in <span class="zone">UTC</span>. Version {build.version}
+    {publicBaseUrl !== undefined && (
+      <>
+        {': '}
+        <a href={`${publicBaseUrl.replace(/\/$/, '')}/docs/changelog`}>what is new</a>
+      </>
+    )}
+  </p>
+)
 
 const Mark = () => (
   <>

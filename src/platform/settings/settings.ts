@@ -194,6 +194,7 @@ const adminNames = [
   'ADMIN_ROLE_HEADER',
   'TRUST_PROXY',
   'SUPPORT_SHOW_CONTENT',
+  'PUBLIC_BASE_URL',
   'RETENTION_DAYS',
   'LOG_LEVEL',
 ] as const

@@ -16,6 +16,17 @@ test('every push and every pull request runs .ci/run, with only Node set up and 
   })
 })
 
+test('a tag of a release runs .ci/run, then builds its image and its bill of materials, with read-only permissions', () => {
+  const { on, permissions, jobs } = parse(readFileSync('.github/workflows/release.yml', 'utf8'))
+  expect([on, permissions]).toEqual([{ push: { tags: ['v*'] } }, { contents: 'read' }])
+  const { jobs: ofPush } = parse(readFileSync('.github/workflows/ci.yml', 'utf8'))
+  expect(jobs.checks.container).toBe(ofPush.ci.container)
+  expect(jobs.checks.steps.at(-1)).toEqual({ run: '.ci/run' })
+  expect(jobs.image.needs).toBe('checks')
+  const commands = jobs.image.steps.flatMap(({ run }: { run?: string }) => run ?? []).join('\n')
+  for (const command of ['npm sbom', 'docker build', 'docker save']) expect(commands).toContain(command)
+})
+
 test('.ci/run checks, runs the tests of every tier and of the pages, draws the pictures of the docs, the fast ones on two releases of Node.js, and shows the demo', () => {
   const lines = readFileSync('.ci/run', 'utf8').split('\n')
   const steps = [

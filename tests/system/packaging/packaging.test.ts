@@ -431,7 +431,7 @@ describe('the image', () => {
     const images = instructions
       .filter((each): each is From => each.getKeyword() === 'FROM')
       .map((each) => each.getImage())
-    expect(new Set(images)).toEqual(new Set(['node:24-bookworm-slim']))
+    expect(new Set(images)).toEqual(new Set(['node:26-bookworm-slim']))
   })
 
   test('it runs as a numbered user that is not root, and Compose changes nothing about that', () => {
