@@ -315,7 +315,7 @@ describe('Compose', () => {
       expect(Object.keys(service.environment).sort()).toEqual([...settingNames].sort())
     const asked = [...composeText.matchAll(/\$\{(\w+)/g)].map(([, name]) => name)
     for (const name of asked)
-      expect([...settingNames, ...namesOfTheStores, ...namesOfTheAdmin]).toContain(name)
+      expect([...settingNames, ...namesOfTheStores, ...namesOfTheAdmin, 'OUTBOUND_IMAGE']).toContain(name)
   })
 
   test('the proxy that signs people in to the console is set apart from that before the API', () => {
