@@ -61,13 +61,13 @@ const usageStatement = prepared<Usage>(
         and hour < $3::date::timestamp at time zone 'UTC'),
     -- Each with the group that it is in.
     grouped as (
-      select case when $4::boolean then to_char(day, 'YYYY-MM-DD') end as by_day,
-             case when $5::boolean then to_char(day, 'YYYY-MM') end as by_month,
+      select case when $4::boolean then day end as by_day,
+             case when $5::boolean then date_trunc('month', day)::date end as by_month,
              case when $6::boolean then channel_id end as channel_id,
              case when $7::boolean then priority end as by_priority, accepted, sent, delivered, undelivered,
              failed, uncertain, canceled, segments
       from counted)
-    select by_day as day, by_month as month, channel_id as "channelId",
+    select to_char(by_day, 'YYYY-MM-DD') as day, to_char(by_month, 'YYYY-MM') as month, channel_id as "channelId",
            (select name from channels where id = channel_id) as "channelName", by_priority as priority,
            ${['accepted', 'sent', 'delivered', 'undelivered', 'failed', 'uncertain', 'canceled', 'segments']
              .map((name) => sum(name))
