@@ -37,7 +37,9 @@ async function madeOnce(reaper: Reaper): Promise<string> {
   await migrateDatabase(postgres.url)
   await postgres.stop()
   for (const old of readdirSync(parent)) {
-    if (!old.startsWith('partial-')) await rm(join(parent, old), { recursive: true, force: true })
+    // Another run may have made the same one, and copy it.
+    if (!old.startsWith('partial-') && join(parent, old) !== made)
+      await rm(join(parent, old), { recursive: true, force: true })
   }
   // Another run may have been faster.
   await rename(folder, made).catch(() => rm(folder, { recursive: true }))

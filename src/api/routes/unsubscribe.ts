@@ -28,7 +28,7 @@ export const unsubscribeRoutes = {
     answer: { what: 'The page.', types: ['text/html'] },
     refusals: { noSuchLink },
   },
-  unsubscribe: {
+  unsubscribeByLink: {
     ...ofContacts,
     method: 'post',
     summary: 'Unsubscribe the contact of a mail',

@@ -42,7 +42,7 @@ export function serveUnsubscribe(runtime: Runtime, bodies: SmallBodies) {
     return answer(c, <DonePage {...of} />)
   })
 
-  return { askToUnsubscribe: ask, unsubscribe: post }
+  return { askToUnsubscribe: ask, unsubscribeByLink: post }
 }
 
 const answer = (c: Context<ApiEnv>, page: JSX.Element) =>

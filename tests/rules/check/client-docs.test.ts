@@ -1,11 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { guideNames } from '../../../src/api/docs/guide.ts'
+import { routes } from '../../../src/api/routes.ts'
 import { rowsOf } from './table-rows.ts'
 
 test('each page of docs/client is a guide of the documentation, in one group', () => {
   const files = readdirSync('docs/client').map((file) => file.replace('.md', ''))
   expect([...guideNames].sort()).toEqual(files.sort())
+})
+
+test('no route takes the page of a guide: each has an address of its own', () => {
+  const pages = Object.keys(routes).map((name) =>
+    name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+  )
+  expect(guideNames.filter((name) => pages.includes(name))).toEqual([])
 })
 
 test("the clients' changelog has each released version, and what isn't released", () => {
