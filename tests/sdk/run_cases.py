@@ -1,6 +1,7 @@
 """Runs the calls of the cases (sdk/cases), one a line of the input; each result carries the `id` of its line."""
 import asyncio
 import json
+import keyword
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,8 @@ OPTIONS = {
 
 
 def snake(name):
-    return re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name)
+    snaked = re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name)
+    return snaked + "_" if keyword.iskeyword(snaked) else snaked
 
 
 def client_of(given):

@@ -376,7 +376,7 @@ class Routes:
     def get_usage(
         self,
         *,
-        from: Optional[str] = None,
+        from_: Optional[str] = None,
         to: Optional[str] = None,
         group_by: Optional[str] = None,
     ) -> "types.UsageList":
@@ -384,11 +384,11 @@ class Routes:
 
         For an invoice. A send counts on the day of its accept, in UTC, as what it is now. The sum of days is that of the month, the sum of channels that of the account. Reading doesn't count for the account's rate limit, but for the limit of the key.
 
-        from: The first day, in UTC. Required.
+        from_: The first day, in UTC. Required.
         to: The day after the last one, in UTC. Required.
         group_by: By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum.
 """
-        return self._once("GET", "/v1/usage", query={"from": from, "to": to, "groupBy": group_by}, is_repeatable=True)
+        return self._once("GET", "/v1/usage", query={"from": from_, "to": to, "groupBy": group_by}, is_repeatable=True)
 
 
 class AsyncRoutes:
@@ -761,7 +761,7 @@ class AsyncRoutes:
     async def get_usage(
         self,
         *,
-        from: Optional[str] = None,
+        from_: Optional[str] = None,
         to: Optional[str] = None,
         group_by: Optional[str] = None,
     ) -> "types.UsageList":
@@ -769,8 +769,8 @@ class AsyncRoutes:
 
         For an invoice. A send counts on the day of its accept, in UTC, as what it is now. The sum of days is that of the month, the sum of channels that of the account. Reading doesn't count for the account's rate limit, but for the limit of the key.
 
-        from: The first day, in UTC. Required.
+        from_: The first day, in UTC. Required.
         to: The day after the last one, in UTC. Required.
         group_by: By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum.
 """
-        return await self._once("GET", "/v1/usage", query={"from": from, "to": to, "groupBy": group_by}, is_repeatable=True)
+        return await self._once("GET", "/v1/usage", query={"from": from_, "to": to, "groupBy": group_by}, is_repeatable=True)

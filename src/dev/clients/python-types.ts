@@ -6,8 +6,12 @@ const plainTypes: Record<string, string> = {
   ...{ string: 'str', integer: 'int', number: 'float', boolean: 'bool', null: 'None' },
 }
 
-/** Words that no field of a class may have as its name. */
-const keywords = ['as', 'class', 'from', 'global', 'import', 'in', 'is', 'pass', 'return', 'with']
+/** Words that are no names in Python, such as `from`. */
+export const keywords = [
+  ...['and', 'as', 'assert', 'async', 'await', 'break', 'class', 'continue', 'def', 'del', 'elif', 'else'],
+  ...['except', 'False', 'finally', 'for', 'from', 'global', 'if', 'import', 'in', 'is', 'lambda', 'None'],
+  ...['nonlocal', 'not', 'or', 'pass', 'raise', 'return', 'True', 'try', 'while', 'with', 'yield'],
+]
 
 /** Writes the named schemas of the document as classes: a TypedDict for each object. */
 export class PythonTypes {

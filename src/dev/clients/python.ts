@@ -6,7 +6,7 @@ import {
   errorClasses,
   operationsOf,
 } from './operations.ts'
-import { docOf, PythonTypes } from './python-types.ts'
+import { docOf, keywords, PythonTypes } from './python-types.ts'
 
 const header = '# Written by `npm run clients` from the OpenAPI document, not by hand.\n'
 const typing = 'from typing import Any, Dict, List, Literal, Optional, TypedDict, Union\n'
@@ -70,8 +70,11 @@ ${errorClasses.map(({ className, code }) => `    "${code}": ${className},`).join
   }
 }
 
-/** `getMessage` is get_message. */
-const snake = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+/** `getMessage` is get_message, and `from`, a word of Python, is from_. */
+function snake(name: string): string {
+  const snaked = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  return keywords.includes(snaked) ? `${snaked}_` : snaked
+}
 
 function methodText(operation: ClientOperation, isAsync: boolean): string {
   const { name, method, path, params, body, isKeyed, isRepeatable, items, answer } = operation
