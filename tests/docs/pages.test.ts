@@ -43,6 +43,12 @@ const pages = [
 const linked = (html: string) =>
   [...html.matchAll(/(?:src|href|action)="([^"]+)"/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'))
 
+test('a guide is at its former address, too', async () => {
+  const { status, text } = await get('/docs/typed-clients')
+  expect([status, text]).toEqual([200, (await get('/docs/clients')).text])
+  expect((await get('/docs/typed-clients.md')).text).toContain('# Clients')
+})
+
 describe('the OpenAPI document', () => {
   test('is that of the settings, and its servers are the public address and where it came from', async () => {
     const { status, body } = await request(service, '/openapi.json')

@@ -25,7 +25,7 @@ beforeAll(async () => {
   service = await startTestService()
   account = await buildAccount(service)
   await writeFile(new URL('documented.ts', folder), programOf(await readFile(howTo, 'utf8')))
-  const [guide = ''] = codeOf(await readFile('docs/client/typed-clients.md', 'utf8'))
+  const [guide = ''] = codeOf(await readFile('docs/client/clients.md', 'utf8'))
   await writeFile(new URL('guide.ts', folder), guide)
   // As the how-to says: npx openapi-typescript $BASE_URL/openapi.json -o api.ts
   const generator = [

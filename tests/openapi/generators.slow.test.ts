@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const page = await readFile('docs/client/typed-clients.md', 'utf8')
+const page = await readFile('docs/client/clients.md', 'utf8')
 const commands = [...page.matchAll(/`(npx [^`]+)`/g)].map(([, command = '']) => command)
 
 /** Packages that npm has fetched once are not requested again. */

@@ -127,7 +127,7 @@ describe.each(isLanguage)('the client of %s', (language: Language) => {
 
   test('with a network that loses connections at random, each send is there once', async () => {
     const random = randomOf(4711, language)
-    const cuts = ['none', 'before', 'after', 'amid'] as const
+    const cuts = ['none', 'none', 'none', 'before', 'after', 'amid'] as const
     const front = await startFront(service.url, () => {
       const cut = pick(random, [...cuts])
       return cut === 'none' ? undefined : { cut }
@@ -146,7 +146,7 @@ describe.each(isLanguage)('the client of %s', (language: Language) => {
     const ids = results.map(({ answer }) => (answer as { requestId: string }).requestId)
     expect(new Set(ids).size).toBe(all.length)
     expect(new Set(front.keys).size).toBe(all.length)
-    expect(front.keys.length).toBeGreaterThan(2 * all.length)
+    expect(front.keys.length).toBeGreaterThan(1.3 * all.length)
     expect(await sendsWith(reference)).toBe(all.length)
   })
 

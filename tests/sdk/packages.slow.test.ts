@@ -123,9 +123,12 @@ describe.each(languages)('the README in $language', ({ language, readme, mark, p
     ...{ PYTHONPATH: wheel, CALLBACK_SECRET: webhookSecret },
   })
 
-  async function outputOf(example: number): Promise<string> {
-    const path = join(folder, `${language}-${example}-${file}`)
-    await writeFile(path, (await examples())[example]?.replaceAll('order-4711', `order-${language}`) ?? '')
+  const outputOf = async (example: number) => await outputOfCode((await examples())[example] ?? '')
+
+  async function outputOfCode(code: string): Promise<string> {
+    const path = join(folder, `${language}-${file}`)
+    const own = code.replaceAll('order-4711', `order-${language}`)
+    await writeFile(path, own.replace('http://127.0.0.1:3000', service.url))
     const { stdout } = await run(program, [path], { env: environment() })
     return stdout.trim()
   }
@@ -141,6 +144,14 @@ describe.each(languages)('the README in $language', ({ language, readme, mark, p
     expect(await outputOf(2)).toMatch(/^No such channel, says request [\da-f-]{36}$/)
     expect(await outputOf(3)).toContain(sent)
     expect(await outputOf(4)).toBe('2 1')
+  })
+
+  test('has the client that the guide of the documentation shows, too', async () => {
+    const page = await readFile('docs/client/clients.md', 'utf8')
+    const [, code = ''] = new RegExp(`^\`\`\`${mark}\\n(.*?)^\`\`\``, 'ms').exec(page) ?? []
+    expect(await outputOfCode(code.replace('order-4711', `guide-${language}`))).toMatch(
+      /^[\da-f-]{36} queued$/,
+    )
   })
 
   test('receives callbacks that are genuine, and no others', async () => {

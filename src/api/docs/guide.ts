@@ -25,7 +25,7 @@ export const guideGroups = {
   Send: ['templates', 'media', 'mail', 'login-code', 'later-and-cancel', 'batch'],
   Follow: ['callbacks', 'receipts', 'list', 'pagination'],
   Rely: ['errors', 'idempotent-retry', 'limits', 'suppressions', 'unsubscribe', 'never'],
-  More: ['typed-clients', 'changelog'],
+  More: ['clients', 'changelog'],
 } as const
 
 export type GuideName = (typeof guideGroups)[keyof typeof guideGroups][number]

@@ -19,6 +19,8 @@ import { answerStatic, fileBody, type StaticBody, staticBody } from './static-bo
 
 const html = 'text/html; charset=utf-8'
 const markdown = 'text/markdown; charset=utf-8'
+/** Names that a guide had before: links to it still lead there. */
+const formerNames: Record<string, readonly string[]> = { clients: ['typed-clients'] }
 const longestQuery = 200
 
 const readAsset = (file: URL) =>
@@ -103,10 +105,12 @@ async function makePages(document: ReturnType<typeof openApiDocument>) {
     notFound: once(() => staticBody(html, pages.notFound())),
     llms: once(() => staticBody('text/plain; charset=utf-8', llmsText(document, guides))),
     named: new Map<string, () => StaticBody>([
-      ...guides.flatMap((guide) => [
-        page(guide.name, html, () => pages.guide(guide)),
-        page(`${guide.name}.md`, markdown, () => guide.markdown),
-      ]),
+      ...guides.flatMap((guide) =>
+        [guide.name, ...(formerNames[guide.name] ?? [])].flatMap((name) => [
+          page(name, html, () => pages.guide(guide)),
+          page(`${name}.md`, markdown, () => guide.markdown),
+        ]),
+      ),
       ...pages.operations.flatMap((operation) => [
         page(operation.slug, html, () => pages.operation(operation.slug)),
         page(`${operation.slug}.md`, markdown, () => operationMarkdown(operation, schemas)),

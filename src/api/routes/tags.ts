@@ -45,7 +45,7 @@ export const tags = {
   Health: { description: 'For load balancers.', guide: ['errors', 'Errors'] },
   Documentation: {
     description: 'This document, and the guides.',
-    guide: ['typed-clients', 'Typed clients'],
+    guide: ['clients', 'Clients'],
   },
 } as const satisfies Record<string, Tag>
 
