@@ -5,6 +5,7 @@ import { connectionString } from './connection/connection-string.ts'
 import { isConflict, lacksPrivilege } from './connection/errors.ts'
 import { DatabaseFault, prepareForRole } from './connection/session.ts'
 import { latestMigration, migrationsFolder, migrationsTable } from './migrations.ts'
+import { updatePhoneZones } from './phone-zones.ts'
 
 /** Any number that no other program uses for an advisory lock in this database. */
 const migrationLock = 7_091_500_211
@@ -48,6 +49,7 @@ async function runMigrations(client: pg.Client, isLastTry: boolean): Promise<boo
     await prepareForRole(client)
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
     await runMissing(client)
+    await updatePhoneZones(client)
     await client.query('commit')
     return true
   } catch (error) {

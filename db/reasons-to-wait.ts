@@ -11,6 +11,9 @@ import { sqlText } from './statement.ts'
 /** SQL that is true for a channel of whose overflow no send got an answer lately. */
 export const isChannelInSlowStart = `coalesce(channels.answered_at < clock_timestamp() - interval '${slowStartAfterSeconds} s', true)`
 
+/** SQL of the end of the quiet hours of a send `s`; null if it may be called (migration 0041). */
+export const quietUntil = 'quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)'
+
 /** Why a queued send waits, in SQL conditions on a send `s` and its row of `channels`, and in words. */
 export interface ReasonToWait {
   /**
@@ -58,6 +61,22 @@ export const reasonsToWait = {
             : 'Resume the channel when its messages may be sent again.',
         command: `channel resume ${channel.channelId}`,
       }),
+    },
+  },
+  quiet_hours: {
+    of: 'send',
+    isWaiting: sqlText`
+      ${quietUntil}
+        is not null`,
+    until: quietUntil,
+    isBreakersWait: false,
+    texts: {
+      summary({ until }, { timeline, now }) {
+        const last = timeline.events.findLast(({ event }) => event === 'postponed')
+        return `Waiting: ${last?.reason ?? `quiet hours until ${clock(until ?? now, now)}`}.`
+      },
+      customer: ({ until }, { now }) => `is waiting for the end of quiet hours, at ${moment(until ?? now)}`,
+      next: endsAt('Then its quiet hours are over.'),
     },
   },
   behind: {

@@ -23,6 +23,7 @@ import type { AuditAction, AuditDetail } from '../src/core/accounts/audit.ts'
 import type { Role } from '../src/core/accounts/person.ts'
 import type { CallbackType, SendChange } from '../src/core/callbacks/callback.ts'
 import type { CallbackTry } from '../src/core/callbacks/callback-outcome.ts'
+import type { QuietHours } from '../src/core/channels/quiet-hours.ts'
 import type { ShownConfig } from '../src/core/channels/shown-config.ts'
 import type { ContactType } from '../src/core/contacts/contact.ts'
 import type { Message, MessageType } from '../src/core/messages/message.ts'
@@ -135,6 +136,8 @@ export const channels = pgTable(
     oneClick: boolean('one_click').notNull().default(false),
     /** The countries whose phone numbers it sends to, by their codes of two letters; null for all. */
     countries: text('countries').array(),
+    /** When it calls nobody; null for never. */
+    quietHours: jsonb('quiet_hours').$type<QuietHours>(),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When it was deleted. The row stays for its sends. It is also held, so that none of them is claimed. */
     deletedAt: moment('deleted_at'),
@@ -772,3 +775,11 @@ export const sandboxMessages = pgTable(
   },
   (table) => [index('sandbox_messages_of_send').on(table.requestId)],
 )
+
+/** The time zones of phone numbers, by how they begin. Each migrate brings them up to date (db/phone-zones.ts). */
+export const phoneZones = pgTable('phone_zones', {
+  /** Digits, without the plus. The longest one counts. */
+  prefix: text('prefix').primaryKey(),
+  /** Their IANA names; empty if a number is of no place. */
+  zones: text('zones').array().notNull(),
+})

@@ -297,12 +297,25 @@ limit $3 offset $4;
 
 -- busy_channels: Lists the channels with overdue sends, except held ones.
 with recursive
+-- The channels with sends that have not ended.
 waiting as (
   (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
   union all
   select (select channel_id from sends where finished_at is null and channel_id > waiting.id
           order by channel_id limit 1)
-  from waiting where waiting.id is not null)
+  from waiting where waiting.id is not null),
+-- Those with an overdue send.
+overdue as (
+  select channels.* from waiting join channels using (id)
+  where (channels.held_at is not null) is not true and coalesce((
+      select true from sends s
+      where s.channel_id = channels.id and s.priority in ('urgent', 'normal', 'bulk')
+        and s.finished_at is null and true
+        and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
+          and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
+          and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+            is not null) is not true
+      limit 1), false))
 select id as "channelId",
        (channels.breaker_open_until is not null
         or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
@@ -313,6 +326,8 @@ select id as "channelId",
                    and s.finished_at is null and s.overflow
                    and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
                      and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
+                     and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+                       is not null) is not true
                  limit 1), false)) as "grantsPermits",
        case when (channels.breaker_open_until is not null
           or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0) then 'none'
@@ -326,15 +341,10 @@ select id as "channelId",
            and p.unused_since < now() - $2 * interval '1 ms'
            and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
              and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
+             and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+               is not null) is not true
          limit 1), false) as "hasUnusedPermits"
-from waiting join channels using (id)
-where (channels.held_at is not null) is not true and coalesce((
-    select true from sends s
-    where s.channel_id = channels.id and s.priority in ('urgent', 'normal', 'bulk')
-      and s.finished_at is null and true
-      and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
-        and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
-    limit 1), false)
+from overdue channels
 order by id;
 
 -- callbacks_of_endpoint: Lists a page of the callbacks of an endpoint, the newest first, for its account.
@@ -514,7 +524,8 @@ select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "e
        c.expects_receipts as "expectsReceipts", c.receipt_at as "receiptAt", c.created_at as "createdAt",
        (select coalesce(json_agg(json_build_object('name', t.name, 'definition', t.definition) order by t.name), '[]')
         from (select * from templates t where t.channel_id = c.id order by name limit 100) t) as templates,
-       c.auto_suppress as "autoSuppress", c.countries, c.fallback_channel_id as "fallbackChannelId",
+       c.auto_suppress as "autoSuppress", c.countries, c.quiet_hours as "quietHours",
+       c.fallback_channel_id as "fallbackChannelId",
        c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
        c.one_click as "oneClick",
        (select coalesce(json_agg(json_build_object('channelId', f.id, 'name', f.name) order by f.name), '[]')
@@ -708,6 +719,8 @@ claimable as materialized (
     select s.channel_id, s.priority, s.next_attempt_at, s.seq) mine
   where s.status = 'sending' or (
     (channels.held_at is not null) is not true
+    and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+      is not null) is not true
     and (coalesce((
       select true from sends earlier
       where earlier.lane = s.lane and earlier.seq < s.seq
@@ -741,6 +754,8 @@ claimable as materialized (
                        and not coalesce(s.expires_at <= clock_timestamp(), false)
                    order by s.priority, s.next_attempt_at limit 100) s
              where (channels.held_at is not null) is not true
+               and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+                 is not null) is not true
                and (coalesce((
                  select true from sends earlier
                  where earlier.lane = s.lane and earlier.seq < s.seq
@@ -1101,6 +1116,8 @@ cross join lateral (
   where s.channel_id = asked."channelId" and s.finished_at is null
     and s.status = 'queued' and s.next_attempt_at <= now() - $2 * interval '1 ms'
       and not coalesce(s.expires_at <= now() - $2 * interval '1 ms', false)
+      and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+        is not null) is not true
     and (s.priority, s.next_attempt_at, s.request_id) > (asked.priority, asked."dueAt", asked."requestId")
   order by s.priority, s.next_attempt_at, s.request_id
   limit $3) due;
@@ -1121,6 +1138,8 @@ cross join lateral (
     and s.account_id = (select account_id from channels where id = asked."channelId")
     and s.status = 'queued' and s.next_attempt_at <= now() - $2 * interval '1 ms'
       and not coalesce(s.expires_at <= now() - $2 * interval '1 ms', false)
+      and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+        is not null) is not true
     and (s.priority, s.next_attempt_at, s.request_id) > (asked.priority, asked."dueAt", asked."requestId")
   order by s.priority, s.next_attempt_at, s.request_id
   limit $3) due;
@@ -1462,6 +1481,8 @@ chosen as materialized (
       and s.next_attempt_at < clock_timestamp() - $3 * interval '1 s'
       and channels.breaker_opened_at < clock_timestamp() - $3 * interval '1 s'
       and (channels.held_at is not null) is not true
+        and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+          is not null) is not true
   order by s.request_id
   limit $1
   for no key update of s skip locked),
@@ -2300,6 +2321,8 @@ due as materialized (
     where s.channel_id = channels.id and s.priority = each_priority.priority and s.finished_at is null
       and s.status = 'queued' and s.next_attempt_at <= channels.at
         and not coalesce(s.expires_at <= channels.at, false)
+        and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+          is not null) is not true
       and (channels.breaker_open_until is not null
          or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
          or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
@@ -2438,6 +2461,8 @@ due as materialized (
     where s.channel_id = channels.id and s.priority = each_priority.priority and s.finished_at is null
       and s.status = 'queued' and s.next_attempt_at <= channels.at
         and not coalesce(s.expires_at <= channels.at, false)
+        and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+          is not null) is not true
       and (channels.breaker_open_until is not null
          or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
          or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
@@ -3505,6 +3530,60 @@ order by e.account_id desc, e.id desc limit $6;
 select id as "personId", name, password_hash as "passwordHash", known_addresses as "knownAddresses"
 from people where name_key = $1;
 
+-- postpone_sends: Makes sends due at the end of their quiet hours, so that no search for due sends finds them before.
+-- $1: the sends.
+with
+-- Those that are quiet now, locked in the order of their ids.
+asked as materialized (
+  select s.request_id, ends.until,
+         concat('quiet hours until ', to_char(ends.until at time zone clock.zone, 'YYYY-MM-DD HH24:MI'),
+                ' (', clock.zone, ')') as reason
+  from sends s join channels on channels.id = s.channel_id
+    cross join lateral (
+      select quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+        as until) ends
+    cross join lateral (
+      select coalesce(
+        (select zone from unnest(quiet_zones(channels.quiet_hours, s.contact_type, s.contact_value)) zone
+         where quiet_end((channels.quiet_hours->>'from')::time, (channels.quiet_hours->>'until')::time, zone,
+                         ends.until - interval '1 s') is not null
+         order by zone limit 1),
+        channels.quiet_hours->>'zone') as zone) clock
+  where s.request_id = any((select $1::uuid[])::uuid[])
+    and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+      and not coalesce(s.expires_at <= clock_timestamp(), false)
+    and channels.quiet_hours is not null and ends.until is not null
+  order by s.request_id
+  for no key update of s skip locked),
+postponed as (
+  update sends s set next_attempt_at = asked.until
+  from asked where s.request_id = asked.request_id
+  returning s.request_id, asked.until, asked.reason),
+-- Their events.
+events as (
+  insert into send_events (request_id, at, event, fields)
+  select a.request_id, clock_timestamp(), 'postponed', json_build_object(
+      'reason', a.reason,
+      'nextAttemptAt', to_char(a.until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+  from postponed a)
+select request_id as "requestId", reason, until as "nextAttemptAt",
+       ceil(extract(epoch from until - clock_timestamp()) * 1000)::float8 as "inMs"
+from postponed;
+
+-- quiet_sends: Finds due sends in quiet hours of their channels.
+-- $1: how many.
+select s.request_id as "requestId"
+from channels cross join lateral (
+  select * from sends s
+  where s.channel_id = channels.id and s.priority in ('urgent', 'normal', 'bulk') and s.finished_at is null
+    and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+      and not coalesce(s.expires_at <= clock_timestamp(), false)
+  order by s.priority, s.next_attempt_at
+  limit 5000) s
+where channels.quiet_hours is not null and channels.deleted_at is null
+  and quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value) is not null
+limit $1;
+
 -- read_provider_hashes: Reads the versions of operators' files of providers.
 select name, hash from provider_files;
 
@@ -3521,6 +3600,8 @@ left join (person_sessions s join people p on p.id = s.person_id)
 -- ready_heads: Finds the heads of the lanes of given sends that may be claimed now.
 select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
        greatest(permit.in_ms, ceil(extract(epoch from greatest(
+           case when quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+             is not null then quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value) end,
            case when s.next_attempt_at > clock_timestamp() then s.next_attempt_at end
          ) - clock_timestamp()) * 1000)::float8) as "inMs"
 from sends asked
@@ -3546,6 +3627,13 @@ where asked.request_id = any((select $1::uuid[])::uuid[])
   and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
     and not coalesce(s.expires_at <= clock_timestamp(), false)
   and (channels.held_at is not null) is not true and permit.in_ms is not null;
+
+-- recall_postponed: Makes the sends of a channel due that wait for the end of its quiet hours alone, which are about to change.
+update sends s set next_attempt_at = clock_timestamp()
+from channels
+where channels.id = $1 and s.channel_id = channels.id and s.priority in ('urgent', 'normal', 'bulk')
+  and s.finished_at is null and s.status = 'queued' and s.next_attempt_at > clock_timestamp()
+  and s.next_attempt_at = quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value);
 
 -- receiving_channels: Finds the channels that receipts are addressed to.
 select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig",
@@ -3618,6 +3706,8 @@ claimable as materialized (
     select s.channel_id, s.priority, s.next_attempt_at, s.seq) mine
   where s.status = 'sending' or (
     (channels.held_at is not null) is not true
+    and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+      is not null) is not true
     and (coalesce((
       select true from sends earlier
       where earlier.lane = s.lane and earlier.seq < s.seq
@@ -3651,6 +3741,8 @@ claimable as materialized (
                        and not coalesce(s.expires_at <= clock_timestamp(), false)
                    order by s.priority, s.next_attempt_at limit 100) s
              where (channels.held_at is not null) is not true
+               and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+                 is not null) is not true
                and (coalesce((
                  select true from sends earlier
                  where earlier.lane = s.lane and earlier.seq < s.seq
@@ -4603,6 +4695,10 @@ permit as (
          or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
         as is_needed) limited)
 select request_id as "requestId", s.is_suppressed as "isSuppressed",
+       s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+       and not coalesce(s.expires_at <= clock_timestamp(), false)
+         and quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+             is not null as "isQuiet",
        channels.id as "channelId",
        case when channels.fallback_channel_id is not null then channels.provider end as "fallsBackFrom",
        s.finished_at is not null or (s.status = 'queued' and coalesce((
@@ -4618,6 +4714,8 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
            limit 1), false)) is not true then
          greatest(ceil(extract(epoch from greatest(
+             case when quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+               is not null then quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value) end,
              case when s.next_attempt_at > clock_timestamp() then s.next_attempt_at end
            ) - clock_timestamp()) * 1000)::float8, permit.in_ms, 0)
        end as "dueInMs",
@@ -4628,7 +4726,9 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
            where earlier.lane = s.lane and earlier.seq < s.seq
              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
            limit 1), false)) is not true
-              and (s.next_attempt_at > clock_timestamp()) is not true
+              and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+                  is not null) is not true
+                and (s.next_attempt_at > clock_timestamp()) is not true
               and permit.is_needed and permit.in_ms is null
          then channels.id
        end as "waitsForPermitOf",
@@ -4639,7 +4739,9 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
            where earlier.lane = s.lane and earlier.seq < s.seq
              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
            limit 1), false)) is not true
-              and (s.next_attempt_at > clock_timestamp()) is not true
+              and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+                  is not null) is not true
+                and (s.next_attempt_at > clock_timestamp()) is not true
               and not (channels.breaker_open_until is not null
                  or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
               and (permit.in_ms is not null or not permit.is_needed) then
@@ -4651,6 +4753,8 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
                       and not coalesce(s.expires_at <= clock_timestamp(), false)
                   order by s.priority, s.next_attempt_at limit 100) s
             where (channels.held_at is not null) is not true
+              and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+                is not null) is not true
               and (coalesce((
                 select true from sends earlier
                 where earlier.lane = s.lane and earlier.seq < s.seq
@@ -5517,23 +5621,27 @@ wait as (
       (0, 'held',
        channels.held_at is not null,
        null::timestamptz),
-      (1, 'behind',
+      (1, 'quiet_hours',
+       quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+         is not null,
+       quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)),
+      (2, 'behind',
        coalesce((
          select true from sends earlier
          where earlier.lane = s.lane and earlier.seq < s.seq
            and coalesce(earlier.finished_at, 'infinity') = 'infinity'
          limit 1), false),
        null::timestamptz),
-      (2, 'retry',
+      (3, 'retry',
        s.next_attempt_at > clock_timestamp(),
        s.next_attempt_at),
-      (3, 'breaker_open',
+      (4, 'breaker_open',
        channels.breaker_open_until is not null,
        channels.breaker_open_until),
-      (4, 'waits_for_permit',
+      (5, 'waits_for_permit',
        num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0,
        null::timestamptz),
-      (5, 'slow_start',
+      (6, 'slow_start',
        s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true),
        null::timestamptz)) reason (place, name, is_waiting, until)
     where reason.is_waiting
@@ -6290,6 +6398,8 @@ from sends s join channels on channels.id = s.channel_id
 where s.channel_id = $1 and s.finished_at is null and s.overflow
   and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
     and not coalesce(s.expires_at <= clock_timestamp(), false)
+    and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+      is not null) is not true
   and not coalesce((
       select true from sends earlier
       where earlier.lane = s.lane and earlier.seq < s.seq

@@ -1,4 +1,5 @@
 import { and, asc, eq, isNull, sql } from 'drizzle-orm'
+import type { QuietHours } from '../../src/core/channels/quiet-hours.ts'
 import type { ShownConfig } from '../../src/core/channels/shown-config.ts'
 import type { FallbackCause } from '../../src/core/sends/fallback.ts'
 import type { Ordering } from '../../src/core/sends/lane.ts'
@@ -6,6 +7,7 @@ import type { OnUncertain } from '../../src/core/sends/outcome.ts'
 import type { AutoCause } from '../../src/core/suppression/suppression.ts'
 import { providerNames, providers } from '../../src/providers/index.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
+import { recallPostponed } from '../delivery/postpone.ts'
 import { channels } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 
@@ -88,6 +90,8 @@ export interface ChannelFields {
   oneClick?: boolean
   /** The countries whose phone numbers it sends to; null for all. */
   countries?: string[] | null
+  /** When it calls nobody; null for never. */
+  quietHours?: QuietHours | null
 }
 
 export async function createChannel(
@@ -110,10 +114,19 @@ export async function findChannel(db: Database | Transaction, id: string) {
       accountId: channels.accountId,
       provider: channels.provider,
       fallbackChannelId: channels.fallbackChannelId,
+      quietHours: channels.quietHours,
     })
     .from(channels)
     .where(isPresent(id))
   return channel
+}
+
+/** Whether PostgreSQL knows the zone by this name. */
+export async function knowsZone(db: Database | Transaction, zone: string): Promise<boolean> {
+  const { rows } = await db.execute(
+    sql`select from pg_timezone_names where lower(name) = lower(${zone}) limit 1`,
+  )
+  return rows.length > 0
 }
 
 export async function updateChannel(
@@ -121,6 +134,7 @@ export async function updateChannel(
   id: string,
   fields: Partial<ChannelFields>,
 ): Promise<void> {
+  if ('quietHours' in fields) await recallPostponed(db, id)
   // A new rate takes effect at once, not after the calls that were scheduled by the old one.
   const anew = 'rateCalls' in fields ? { nextCallAt: null } : {}
   await db
@@ -184,6 +198,7 @@ export function listChannels(db: Database, accountId: string) {
       maxInFlight: channels.maxInFlight,
       autoSuppress: channels.autoSuppress,
       countries: channels.countries,
+      quietHours: channels.quietHours,
       fallbackChannelId: channels.fallbackChannelId,
       fallbackOn: channels.fallbackOn,
       fallbackWithinSeconds: channels.fallbackWithinSeconds,

@@ -82,7 +82,12 @@ const busyChannelsStatement = prepared<BusyChannel>(
   'Lists the channels with overdue sends, except held ones.',
   sqlText`
     with recursive
-    ${waitingChannels}
+    -- The channels with sends that have not ended.
+    ${waitingChannels},
+    -- Those with an overdue send.
+    overdue as (
+      select channels.* from waiting join channels using (id)
+      where ${isChannelOpen} and ${hasOverdue()})
     select id as "channelId",
            ${hasLimits}
              or (${isChannelInSlowStart}
@@ -91,8 +96,7 @@ const busyChannelsStatement = prepared<BusyChannel>(
                 when ${isChannelInSlowStart} then 'ordinary'
                 else 'all' end as "permitFree",
            ${hasUnusedPermits(isOverdue, '$2')} as "hasUnusedPermits"
-    from waiting join channels using (id)
-    where ${isChannelOpen} and ${hasOverdue()}
+    from overdue channels
     order by id`,
 )
 

@@ -4,6 +4,7 @@ import {
   isBehind,
   isLimited,
   isQueued,
+  isReady,
   isSuppressed,
   moreUrgent,
   needsOnlyTime,
@@ -11,6 +12,7 @@ import {
   waitsForNoTime,
 } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
+import { reasonsToWait } from '../reasons-to-wait.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** Why a send could not be claimed: when it can be claimed, or what it waits for. */
@@ -22,6 +24,8 @@ export interface Refusal {
   wakesLaneHead: boolean
   /** Whether its contact is suppressed, so that it has to fail. */
   isSuppressed: boolean
+  /** Whether it is due in quiet hours, so that it has to be postponed. */
+  isQuiet: boolean
   channelId: string
   /** The channel's provider; null unless it has a fallback. */
   fallsBackFrom: string | null
@@ -54,6 +58,8 @@ const refusalsStatement = prepared<Refusal>(
           select ${isLimited}
             as is_needed) limited)
     select request_id as "requestId", s.is_suppressed as "isSuppressed",
+           ${isReady()}
+             and ${reasonsToWait.quiet_hours.isWaiting} as "isQuiet",
            channels.id as "channelId",
            case when channels.fallback_channel_id is not null then channels.provider end as "fallsBackFrom",
            s.finished_at is not null or (${isQueued} and ${isBehind}) as "wakesLaneHead",

@@ -1,3 +1,4 @@
+import type { QuietHours } from '../../src/core/channels/quiet-hours.ts'
 import type { ShownConfig } from '../../src/core/channels/shown-config.ts'
 import type { FallbackCause } from '../../src/core/sends/fallback.ts'
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
@@ -221,6 +222,8 @@ export interface ChannelFacts {
   /** Null for all. */
   autoSuppress: AutoCause[] | null
   countries: string[] | null
+  /** Null for never. */
+  quietHours: QuietHours | null
   fallbackChannelId: string | null
   fallbackOn: FallbackCause[] | null
   fallbackWithinSeconds: number | null
@@ -242,7 +245,8 @@ const factsStatement = prepared<ChannelFacts>(
            c.expects_receipts as "expectsReceipts", c.receipt_at as "receiptAt", c.created_at as "createdAt",
            (select coalesce(json_agg(json_build_object('name', t.name, 'definition', t.definition) order by t.name), '[]')
             from (select * from templates t where t.channel_id = c.id order by name limit ${maxTemplates}) t) as templates,
-           c.auto_suppress as "autoSuppress", c.countries, c.fallback_channel_id as "fallbackChannelId",
+           c.auto_suppress as "autoSuppress", c.countries, c.quiet_hours as "quietHours",
+           c.fallback_channel_id as "fallbackChannelId",
            c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
            c.one_click as "oneClick",
            (select coalesce(json_agg(json_build_object('channelId', f.id, 'name', f.name) order by f.name), '[]')

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { accountExists, type RateLimit } from '../../db/accounts/accounts.ts'
 import type { Database } from '../../db/connection/client.ts'
 import { type Permission, permissions } from '../core/accounts/api-key.ts'
+import { parseHours, parseQuietPriorities, parseQuietZone } from '../core/channels/quiet-hours.ts'
 import { type Contact, contactIssue, parseContact, parseStoredContact } from '../core/contacts/contact.ts'
 import { isCountry } from '../core/contacts/country.ts'
 import { isLongerThan, isStorable } from '../core/requests/characters.ts'
@@ -10,6 +11,7 @@ import { describeIssue, joinIssues } from '../core/requests/issues.ts'
 import { durationMs, parsePastMoment, pastMomentWanted } from '../core/requests/past-moment.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
 import { operatorReason, operatorReasonForm } from '../core/sends/own-reasons.ts'
+import { type Priority, priorities } from '../core/sends/priority.ts'
 import { type AutoCause, autoCauses } from '../core/suppression/suppression.ts'
 import { CliError } from './answer.ts'
 
@@ -85,6 +87,28 @@ export function countryList(text: string): string[] | 'none' {
   throw new InvalidArgumentError(
     `${unknown === '' ? 'A code is missing' : `No country has the code ${unknown}`}. Use codes of two letters, e.g. DE,AT,CH; or none.`,
   )
+}
+
+/** Hours of the day; `none` stays as it is, because commander treats null as a missing value. */
+export function quietHours(text: string) {
+  if (text === 'none') return text
+  const hours = parseHours(text)
+  if (hours) return hours
+  throw new InvalidArgumentError('Use two different times of day, such as 21:00-08:00; or none.')
+}
+
+export function quietZone(text: string) {
+  const zone = parseQuietZone(text)
+  if (zone) return zone
+  throw new InvalidArgumentError(
+    "Use contact, a zone's IANA name, such as Europe/Berlin, or both: contact,Europe/Berlin.",
+  )
+}
+
+export function quietFor(text: string): Priority[] {
+  const named = parseQuietPriorities(text)
+  if (named) return named
+  throw new InvalidArgumentError(`Use one or more of ${priorities.join(',')}.`)
 }
 
 /** A part of the reason for which sends failed. */

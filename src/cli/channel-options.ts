@@ -1,12 +1,23 @@
-import { Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { ChannelFields } from '../../db/accounts/channels.ts'
+import { changedHours, type QuietHours } from '../core/channels/quiet-hours.ts'
 import { oneClickHeaders } from '../core/messages/unsubscribe.ts'
 import { type Ordering, orderings } from '../core/sends/lane.ts'
 import { type OnUncertain, onUncertainWords } from '../core/sends/outcome.ts'
+import type { Priority } from '../core/sends/priority.ts'
 import { type AutoCause, autoCauses } from '../core/suppression/suppression.ts'
 import { providerOf } from '../providers/known.ts'
 import { CliError } from './answer.ts'
-import { callRate, causeList, countryList, limit, type Rate } from './arguments.ts'
+import {
+  callRate,
+  causeList,
+  countryList,
+  limit,
+  quietFor,
+  quietHours,
+  quietZone,
+  type Rate,
+} from './arguments.ts'
 
 /** The options of `channel create` and `channel update`. */
 export interface ChannelOptions {
@@ -23,10 +34,20 @@ export interface ChannelOptions {
   autoSuppress?: AutoCause[] | 'all'
   oneClick?: 'on' | 'off'
   countries?: string[] | 'none'
+  quietHours?: Pick<QuietHours, 'from' | 'until'> | 'none'
+  quietZone?: Partial<Pick<QuietHours, 'byContact' | 'zone'>>
+  quietFor?: Priority[]
 }
 
-/** Options that weren't given are left out, so that their fields stay unchanged. */
-export function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelFields> {
+/**
+ * Options that weren't given are left out, so that their fields stay unchanged.
+ *
+ * @param before the channel's quiet hours, of which some may stay.
+ */
+export function fieldsOf(
+  options: Partial<ChannelOptions>,
+  before: QuietHours | null = null,
+): Partial<ChannelFields> {
   const { name, onUncertain, ordering, expireAfter, rate, maxInFlight } = options
   const { autoSuppress, countries, oneClick } = options
   return {
@@ -39,7 +60,39 @@ export function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelField
     ...(countries !== undefined && { countries: countries === 'none' ? null : countries }),
     ...(autoSuppress !== undefined && { autoSuppress: autoSuppress === 'all' ? null : autoSuppress }),
     ...(oneClick !== undefined && { oneClick: oneClick === 'on' }),
+    ...quietFields(options, before),
   }
+}
+
+function quietFields(
+  { quietHours: hours, quietZone: zone, quietFor: priorities }: Partial<ChannelOptions>,
+  before: QuietHours | null,
+): Pick<ChannelFields, 'quietHours'> {
+  if (hours === undefined && zone === undefined && priorities === undefined) return {}
+  if (hours === 'none') {
+    if (zone || priorities)
+      throw new CliError('usage', '--quiet-hours none takes no --quiet-zone and no --quiet-for')
+    return { quietHours: null }
+  }
+  const changed = changedHours(before, { ...hours, ...zone, ...(priorities && { priorities }) })
+  if (changed) return { quietHours: changed }
+  throw new CliError('usage', 'The channel has no quiet hours: give --quiet-hours, such as 21:00-08:00')
+}
+
+/** The options of quiet hours. */
+export function addQuietOptions(command: Command): Command {
+  return command
+    .option(
+      '--quiet-hours <from-until>',
+      'sends due between these local times wait, e.g. 21:00-08:00; "none": at no time',
+      quietHours,
+    )
+    .option(
+      '--quiet-zone <zone>',
+      "whose local time that is: contact, for that of the phone number; a zone's IANA name; or both, such as contact,Europe/Berlin, for contacts without one; default: contact,UTC",
+      quietZone,
+    )
+    .option('--quiet-for <priorities>', 'the priorities that wait; default: normal,bulk', quietFor)
 }
 
 export const rateOption = [

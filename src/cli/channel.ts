@@ -5,6 +5,7 @@ import {
   createChannel,
   findChannel,
   holdChannel,
+  knowsZone,
   listChannels,
   resumeChannel,
   updateChannel,
@@ -19,6 +20,7 @@ import type { AuditDetail, AuditRow } from '../core/accounts/audit.ts'
 import { weakConfigIssue } from '../core/accounts/weak-secret.ts'
 import { addressIssue } from '../core/channels/config-address.ts'
 import { plainWarning } from '../core/channels/plain-channel.ts'
+import type { QuietHours } from '../core/channels/quiet-hours.ts'
 import { sealConfig } from '../core/channels/sealed-config.ts'
 import { type ShownConfig, shownConfig } from '../core/channels/shown-config.ts'
 import { expectsReceipts } from '../core/receipts/receipt.ts'
@@ -31,6 +33,7 @@ import { shippedNames } from '../providers/shipped.ts'
 import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
 import { existingAccount, operatorsWords } from './arguments.ts'
 import {
+  addQuietOptions,
   autoSuppressOption,
   type ChannelOptions,
   checkOneClick,
@@ -78,7 +81,7 @@ export function channelCommands(program: Command, answer: Answerer): void {
 }
 
 function createCommand(channel: Command, answer: Answerer): void {
-  addFallbackOptions(channel.command('create'))
+  addQuietOptions(addFallbackOptions(channel.command('create')))
     .requiredOption('--account <id>', 'the account that owns the channel')
     .requiredOption('--provider <name>', 'the provider that takes its messages; see: outbound provider list')
     .requiredOption('--name <name>', 'a name to recognise it by', name)
@@ -111,6 +114,7 @@ function createCommand(channel: Command, answer: Answerer): void {
         const onUncertain = options.onUncertain ?? providerOf(provider).onUncertain
         const { name, ordering = 'contact' } = options
         const fields = { ...fieldsOf(options), name, ...sealed, onUncertain, ordering }
+        await checkQuietZone(db, fields)
         const channel = { id, accountId, provider, ...fields }
         const row = {
           ...actor,
@@ -133,7 +137,7 @@ function createCommand(channel: Command, answer: Answerer): void {
 }
 
 function updateCommand(channel: Command, answer: Answerer): void {
-  addFallbackOptions(channel.command('update'))
+  addQuietOptions(addFallbackOptions(channel.command('update')))
     .argument('<channel>', "the channel's id")
     .option('--name <name>', 'a name to recognise it by', name)
     .option(
@@ -157,8 +161,9 @@ function updateCommand(channel: Command, answer: Answerer): void {
         if (!channel) throw noChannel(id)
         checkOneClick(options, channel.provider)
         const sealed = config === undefined ? {} : seal(channel.provider, config, id, context)
-        const changes = { ...fieldsOf(options), ...sealed }
-        const details = detailsOf(options)
+        const changes = { ...fieldsOf(options, channel.quietHours), ...sealed }
+        await checkQuietZone(db, changes)
+        const details = detailsOf(options, channel.quietHours)
         const row = { ...actor, action: 'channel.update', target: id, details } as const
         if (hasFallbackOptions(options)) {
           const change = { id: id.toLowerCase(), accountId: channel.accountId, changes, row }
@@ -174,6 +179,11 @@ function updateCommand(channel: Command, answer: Answerer): void {
         return { channelId: id }
       }),
     )
+}
+
+async function checkQuietZone(db: Database, { quietHours }: Partial<ChannelFields>): Promise<void> {
+  if (!quietHours || (await knowsZone(db, quietHours.zone))) return
+  throw new CliError('usage', `PostgreSQL knows no zone ${quietHours.zone}: use another name of it`)
 }
 
 type NewChannelOptions = ChannelOptions & FallbackOptions & { account: string; provider: string }
@@ -309,8 +319,11 @@ async function deletedOrNone(db: Database, id: string): Promise<CliError> {
 }
 
 /** The settings that were set; of the config only that it was. */
-const detailsOf = ({ config, ...options }: Partial<ChannelOptions> & FallbackOptions) => ({
-  ...(fieldsOf(options) as Record<string, AuditDetail>),
+const detailsOf = (
+  { config, ...options }: Partial<ChannelOptions> & FallbackOptions,
+  before: QuietHours | null = null,
+) => ({
+  ...(fieldsOf(options, before) as Record<string, AuditDetail>),
   ...fallbackDetails(options),
   ...(config !== undefined && { config: 'set' }),
 })

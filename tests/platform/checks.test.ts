@@ -225,7 +225,9 @@ async function olderDatabase(
       drop column fallback_within_seconds, drop column shown_config, drop column one_click, drop column countries;
     alter table sends alter column seq set generated always, drop column former_channels;
     alter table sends drop column change_number, drop column priority;
-    alter table channels drop column urgent_in_a_row, drop column normal_in_a_row;
+    alter table channels drop column urgent_in_a_row, drop column normal_in_a_row, drop column quiet_hours;
+    drop table phone_zones;
+    drop function quiet_end, quiet_zones, quiet_until;
     drop type priority`)
   return { databaseUrl, client }
 }

@@ -28,7 +28,9 @@ async function formerDatabase() {
       drop column priority;
     alter table sends drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding,
       drop column priority;
-    alter table channels drop column one_click, drop column countries, drop column urgent_in_a_row, drop column normal_in_a_row;
+    alter table channels drop column one_click, drop column countries, drop column urgent_in_a_row, drop column normal_in_a_row, drop column quiet_hours;
+    drop table phone_zones;
+    drop function quiet_end, quiet_zones, quiet_until;
     drop function count_usage cascade;
     drop trigger count_inserted on sends;
     alter table send_count_changes drop column segments, drop column priority;

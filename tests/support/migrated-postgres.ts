@@ -52,7 +52,13 @@ function fingerprint(): string {
   const migrations = readdirSync('db/migrations', { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.(sql|json)$/.test(file))
     .map((file) => join('db/migrations', file))
-  const files = ['package-lock.json', 'db/migrate.ts', 'src/dev/embedded/postgres.ts', ...migrations.sort()]
+  const files = [
+    'package-lock.json',
+    'db/migrate.ts',
+    'db/phone-zones.ts',
+    'src/dev/embedded/postgres.ts',
+    ...migrations.sort(),
+  ]
   for (const file of files) hash.update(readFileSync(file))
   return hash.digest('hex').slice(0, 16)
 }

@@ -123,7 +123,14 @@ test('a send that is claimed, finished or unknown is not claimed again, and asks
   expect(await claimSends(db, [requestId], by('b'))).toEqual([])
   expect(await findRefusals(db, [requestId, unknown], testSuppressionKey)).toEqual([
     {
-      ...{ requestId, isSuppressed: false, dueInMs: null, wakesLaneHead: true, waitsForPermitOf: null },
+      ...{
+        requestId,
+        isSuppressed: false,
+        isQuiet: false,
+        dueInMs: null,
+        wakesLaneHead: true,
+        waitsForPermitOf: null,
+      },
       ...{ channelId: account.channelId, fallsBackFrom: null, goesFirst: null },
     },
   ])

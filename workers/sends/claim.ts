@@ -13,6 +13,7 @@ import type { FallbackSettings } from '../../src/sends/fall-back.ts'
 import type { NextWakeUp } from '../queue/queue-worker.ts'
 import { type QueueKind, type Slot, unlimitedSlot } from '../queue/slots.ts'
 import type { Permits } from './claim/permits.ts'
+import { createPostpone } from './claim/quiet.ts'
 import { createFailSuppressed } from './claim/suppressed.ts'
 import type { OwnSend } from './send-states.ts'
 
@@ -47,6 +48,7 @@ export function createClaim(
   const { db, log, metrics } = runtime
   const suppressionKey = keyFrom(runtime.settings.API_KEY_PEPPER)
   const failSuppressed = createFailSuppressed(runtime)
+  const postpone = createPostpone(runtime)
   const claimWithRetry = retryUntilAvailable(log, (batch: ClaimBatch) => {
     const claim = batch.tries++ === 0 ? claimSends : reclaimSends
     return claim(db, batch.requestIds, batch.claim)
@@ -55,7 +57,7 @@ export function createClaim(
     findRefusals(db, requestIds, suppressionKey),
   )
   const refusals = async (requestIds: readonly string[]): Promise<Refusal[]> =>
-    await failSuppressed(await findWithRetry(requestIds))
+    await postpone(await failSuppressed(await findWithRetry(requestIds)))
   const inBatches = (inAnyOrder: boolean): MicroBatchOptions<string, ClaimResult> => ({
     maxItems: maxSendsPerClaim,
     isItemsFault: isRowFault,

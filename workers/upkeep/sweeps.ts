@@ -5,6 +5,7 @@ import { startFailingDeletedChannels } from './fail-deleted-channels.ts'
 import { startFoldingCounts } from './fold-counts.ts'
 import { startGivingUpClaims } from './give-up-claims.ts'
 import type { PeriodicTask } from './periodic-task.ts'
+import { startPostponingSends } from './postpone-sends.ts'
 import { startTrimming } from './trim.ts'
 
 type GivingUp = Parameters<typeof startGivingUpClaims>
@@ -26,6 +27,7 @@ export function startSweeps(
     startExpiringSends(runtime, times),
     startFailingDeletedChannels(runtime, times),
     startCheckingSuppressions(runtime, times),
+    startPostponingSends(runtime, times),
     startFoldingCounts(runtime, times),
     startTrimming(runtime),
   ]

@@ -4,6 +4,7 @@ import type { ChannelFacts, LastFailure, ListedChannel } from '../../../db/overv
 import type { Role } from '../../core/accounts/person.ts'
 import { channelStatus } from '../../core/channels/channel-status.ts'
 import { plainWarning } from '../../core/channels/plain-channel.ts'
+import { quietHoursText } from '../../core/channels/quiet-hours.ts'
 import { smsSizeOfTemplate } from '../../core/messages/segments.ts'
 import { shownFallback } from '../../core/sends/fallback.ts'
 import { autoCauses } from '../../core/suppression/suppression.ts'
@@ -188,6 +189,7 @@ function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) 
             'none so far'
           )}
         </Fact>
+        <Fact name="Quiet hours">{facts.quietHours ? quietHoursText(facts.quietHours) : 'none'}</Fact>
         <Fact name="Countries">{facts.countries?.join(', ') ?? 'all'}</Fact>
         <Fact name="Auto-suppress">{(facts.autoSuppress ?? autoCauses).join(', ') || 'none'}</Fact>
         {facts.oneClick && <Fact name="Unsubscribe">with one click</Fact>}

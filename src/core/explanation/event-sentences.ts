@@ -59,6 +59,7 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   retry_scheduled: ({ nextAttemptAt }, _timeline, { now }) => ({
     text: `The next attempt was set for ${clock(nextAttemptAt, now)}.`,
   }),
+  postponed: (event) => ({ text: withReason('Postponed', event) }),
   channel_held: (event) => ({ text: withReason('The channel was held, and the message with it', event) }),
   sent: () => ({ text: 'Sent, which means accepted by the provider.' }),
   failed: (event) => ({ text: withReason('Failed', event) }),

@@ -35,6 +35,8 @@ function causeOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts:
       return waitUntilDue(ms, before, 'because replays are spread out')
     case 'retry_scheduled':
       return waitUntilDue(ms, before, 'for its retry')
+    case 'postponed':
+      return waitUntilDue(ms, before, 'for the end of quiet hours')
     case 'channel_held':
       return `waited ${duration(ms)} while the channel was held, and in the queue after that`
     default:
@@ -59,7 +61,11 @@ function waitAfterAccept(ms: number, { at }: EventOf<'accepted'>, { waitedFor }:
   return wait(ms, behindMs, 'behind an earlier message to this contact')
 }
 
-function waitUntilDue(ms: number, before: EventOf<'replayed' | 'retry_scheduled'>, forWhat: string): string {
+function waitUntilDue(
+  ms: number,
+  before: EventOf<'postponed' | 'replayed' | 'retry_scheduled'>,
+  forWhat: string,
+): string {
   return untilDue(ms, before.at, before.nextAttemptAt, forWhat)
 }
 

@@ -88,6 +88,10 @@ export const timelineEvents = {
     },
   },
   retry_scheduled: { when: 'There will be another attempt.', fields: { reason, nextAttemptAt } },
+  postponed: {
+    when: 'It waits for the end of the quiet hours of its channel.',
+    fields: { reason, nextAttemptAt },
+  },
   channel_held: { when: 'The channel is held; the send waits for it to be resumed.', fields: { reason } },
   sent: { when: 'The end, unless it falls back: the provider accepted the message.', fields: {} },
   failed: { when: 'The end, unless it is replayed.', fields: { reason: reason.optional() } },

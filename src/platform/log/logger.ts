@@ -47,6 +47,7 @@ interface OwnFields {
   canceled: { accountId: string } | { by: string }
   attempt_started: EventFields['attempt_started'] & { conversationId: string }
   retry_scheduled: { reason: string | undefined; nextAttemptAt: Date | null | undefined }
+  postponed: { reason: string; nextAttemptAt: Date }
   channel_held: { reason: string | undefined; channelId: string }
   replayed: { by?: string }
   settled: EventFields['settled'] & { by: string }

@@ -1120,7 +1120,7 @@ export interface components {
             name?: string;
         };
         /** @description One of these. Others may be added: ignore unknown ones. */
-        TimelineEvent: components["schemas"]["AcceptedEvent"] | components["schemas"]["ScheduledEvent"] | components["schemas"]["ConversationClosedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptFinishedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["RetryScheduledEvent"] | components["schemas"]["ChannelHeldEvent"] | components["schemas"]["SentEvent"] | components["schemas"]["FailedEvent"] | components["schemas"]["UncertainEvent"] | components["schemas"]["SettledEvent"] | components["schemas"]["CanceledEvent"] | components["schemas"]["ReplayedEvent"] | components["schemas"]["DeliveredEvent"] | components["schemas"]["ReadEvent"] | components["schemas"]["UndeliveredEvent"] | components["schemas"]["ReceiptEvent"] | components["schemas"]["ComplainedEvent"] | components["schemas"]["UnsubscribedEvent"] | components["schemas"]["FellBackEvent"] | components["schemas"]["ErasedEvent"];
+        TimelineEvent: components["schemas"]["AcceptedEvent"] | components["schemas"]["ScheduledEvent"] | components["schemas"]["ConversationClosedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptFinishedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["RetryScheduledEvent"] | components["schemas"]["PostponedEvent"] | components["schemas"]["ChannelHeldEvent"] | components["schemas"]["SentEvent"] | components["schemas"]["FailedEvent"] | components["schemas"]["UncertainEvent"] | components["schemas"]["SettledEvent"] | components["schemas"]["CanceledEvent"] | components["schemas"]["ReplayedEvent"] | components["schemas"]["DeliveredEvent"] | components["schemas"]["ReadEvent"] | components["schemas"]["UndeliveredEvent"] | components["schemas"]["ReceiptEvent"] | components["schemas"]["ComplainedEvent"] | components["schemas"]["UnsubscribedEvent"] | components["schemas"]["FellBackEvent"] | components["schemas"]["ErasedEvent"];
         Timeline: {
             /**
              * Format: uuid
@@ -2114,6 +2114,26 @@ export interface components {
              */
             nextAttemptAt: string;
         };
+        /** @description It waits for the end of the quiet hours of its channel. */
+        PostponedEvent: {
+            /**
+             * Format: date-time
+             * @description The time, in UTC.
+             */
+            at: string;
+            /**
+             * @description The name of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "postponed";
+            /** @description For people: rely only on `given up` at its beginning and `(the last attempt)` at its end. Null or absent after the contact was erased. */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the next attempt, in UTC.
+             */
+            nextAttemptAt: string;
+        };
         /** @description The channel is held; the send waits for it to be resumed. */
         ChannelHeldEvent: {
             /**
@@ -2579,6 +2599,7 @@ export type AttemptStartedEvent = components['schemas']['AttemptStartedEvent'];
 export type AttemptFinishedEvent = components['schemas']['AttemptFinishedEvent'];
 export type AttemptLostEvent = components['schemas']['AttemptLostEvent'];
 export type RetryScheduledEvent = components['schemas']['RetryScheduledEvent'];
+export type PostponedEvent = components['schemas']['PostponedEvent'];
 export type ChannelHeldEvent = components['schemas']['ChannelHeldEvent'];
 export type SentEvent = components['schemas']['SentEvent'];
 export type FailedEvent = components['schemas']['FailedEvent'];
