@@ -11,11 +11,13 @@ import { report } from './report.ts'
 import { roundTrip } from './round-trip.ts'
 import { speed } from './speed/index.ts'
 import { through } from './through/index.ts'
+import { urgent } from './urgent/index.ts'
 
 const benchmarks: Record<string, Benchmark> = {
   through,
   speed,
   fairness,
+  urgent,
   fresh,
   'round-trip': roundTrip,
   console: consolePages,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
+import type { Priority } from '../../src/core/sends/priority.ts'
 import { nowMs } from './clock.ts'
 import { concurrently } from './concurrently.ts'
 
@@ -14,6 +15,8 @@ export interface Post {
   contact: string
   /** Default: a text. */
   message?: object
+  /** Default: none, which is normal. */
+  priority?: Priority
 }
 
 /** A send, and the time of its 202. */
@@ -46,7 +49,7 @@ const tickMs = 1
 
 export function openClient(apiUrl: string): Client {
   const pool = new Pool(apiUrl, { connections })
-  const post = async ({ sender, contact, message = hello }: Post): Promise<Accepted> => {
+  const post = async ({ sender, contact, message = hello, priority }: Post): Promise<Accepted> => {
     const postedAt = nowMs()
     const { statusCode, body } = await pool.request({
       method: 'POST',
@@ -56,6 +59,7 @@ export function openClient(apiUrl: string): Client {
         channelId: sender.channelId,
         contact: { value: contact, type: contact.includes('@') ? 'email' : 'phone' },
         message,
+        priority,
       }),
     })
     const answer = await body.text()
