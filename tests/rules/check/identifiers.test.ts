@@ -20,7 +20,10 @@ const filesIn = (folders: string[], ending: RegExp) =>
     .filter((path) => ending.test(path))
 
 /** Without this file, and without the schemas of former releases. */
-const sources = filesIn(['src', 'db', 'workers', 'ops', 'tests', 'sdk/python/outbound_messaging'], /\.(tsx?|mjs|py|sql|ya?ml|json)$/)
+const sources = filesIn(
+  ['src', 'db', 'workers', 'ops', 'tests', 'sdk/python/outbound_messaging'],
+  /\.(tsx?|mjs|py|sql|ya?ml|json)$/,
+)
   .filter((path) => !path.startsWith('db/migrations/meta/') && !path.endsWith('identifiers.test.ts'))
   .map((path) => readFileSync(path, 'utf8').replaceAll(comment, ''))
 
