@@ -239,6 +239,7 @@ const commands: Record<string, typeof reads | (() => Promise<{ args: string[]; t
   }),
   'suppression export': reads,
   trace: reads,
+  usage: reads,
   replay: async () => {
     const target = await failed()
     return { args: [target], target }

@@ -280,13 +280,13 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     const rename = (from: string, to: string) =>
       service.runtime.db.execute(
         sql.raw(
-          (template === '/v1/key' ? ['api_keys'] : ofAccounts)
+          (readBy[template] ?? ofAccounts)
             .map((table) => `alter table ${table} rename column ${from} to ${to}`)
             .join(';'),
         ),
       )
     await rename('account_id', 'elsewhere')
-    const path = template.replace(/\{\w+\}/, absentId)
+    const path = template.replace(/\{\w+\}/, absentId) + (neededQueries[template] ?? '')
     return await ask(service, method, path, bodyOf(template, method)).finally(() =>
       rename('elsewhere', 'account_id'),
     )
@@ -447,6 +447,13 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     const path = template.replace(/\{\w+\}/, await accept(service, account, textBody()))
     return await ask(service, 'PATCH', path, { body: { sendAt: inSeconds(60) } })
   },
+  async otherContact(template) {
+    const channelId = await buildProviderChannel(service, account.accountId, 'whatsapp-cloud', whatsAppConfig)
+    const body = { ...textBody(), sendAt: inSeconds(3600) }
+    const path = template.replace(/\{\w+\}/, await accept(service, { ...account, channelId }, body))
+    const contact = { type: 'email', value: 'ann@example.com' }
+    return await ask(service, 'PATCH', path, { body: { contact } })
+  },
   messageNotFound: (template, method) =>
     ask(service, method, template.replace(/\{\w+\}/, absentId), bodyOf(template, method)),
   noSuchLink: (template, method) => ask(service, method, template.replace(/\{\w+\}/, 'x')),
@@ -495,8 +502,12 @@ function bodyOf(template: string, method: string): { body?: unknown } {
   return example ? { body: example.value } : {}
 }
 
-/** Tables of which each route of an account reads one at least. */
+/** Tables of which each route of an account reads one at least, but for those below. */
 const ofAccounts = ['sends', 'scheduled_sends', 'channels', 'flows', 'endpoints', 'suppressions']
+const readBy: Record<string, string[]> = { '/v1/key': ['api_keys'], '/v1/usage': ['usage_counts'] }
+
+/** Of routes that refuse a path without a query. */
+const neededQueries: Record<string, string> = { '/v1/usage': '?from=2026-10-01&to=2026-11-01' }
 
 /** The path of a channel that takes receipts. */
 async function receiptsPath(template: string): Promise<string> {
