@@ -75,7 +75,7 @@ const asFields = (headers: Readonly<Record<string, string>>) =>
   )
 
 const subjectField = (subject: string) =>
-  subject.split(' ').some((word) => word.length > longestWord)
+  subject.trim() === '' || subject.split(' ').some((word) => word.length > longestWord)
     ? { prepared: true, foldLines: true, value: encodeWord(subject, 'Q', 52) }
     : subject
 

@@ -94,8 +94,8 @@ describe('smtp', () => {
     )
   })
 
-  test('a subject of 998 characters arrives whole, in one word or in many', async () => {
-    for (const subject of ['x'.repeat(998), 'ü'.repeat(998), 'a b '.repeat(249).trim()])
+  test('a subject of 998 characters arrives whole, in one word or in many, and one of spaces as well', async () => {
+    for (const subject of [' ', '\u00a0', 'x'.repeat(998), 'ü'.repeat(998), 'a b '.repeat(249).trim()])
       expect((await mailOf({ subject })).headers.subject).toBe(subject)
   })
 
