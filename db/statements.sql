@@ -659,7 +659,7 @@ from taken e;
 
 -- claim_sends: Claims those of the given sends that are ready and free to go.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send; $5: the key of the
--- hashes of erased contacts; $6: whether they go in any order.
+-- hashes of erased contacts; $6: whether they go although a more urgent one is ready.
 with
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
 candidates as materialized (
@@ -716,7 +716,7 @@ claimable as materialized (
         and c.closed_at is null) one
     where not s.close_conversation) open
   cross join lateral (
-    select s.channel_id, s.priority, s.next_attempt_at, s.seq) mine
+    select s.channel_id, s.priority) mine
   where s.status = 'sending' or (
     (channels.held_at is not null) is not true
     and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
@@ -739,40 +739,12 @@ claimable as materialized (
     and ($6
          or (channels.breaker_open_until is not null
             or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
-         or not (
-           select case when count(*) > 0 then count(*) > (
-                    select count(*) from candidates later
-                    where later.channel_id = mine.channel_id
-                      and (later.priority, later.next_attempt_at, later.seq)
-                        > (mine.priority, mine.next_attempt_at, mine.seq))
-                  else false end
-           from (
-             select s.request_id
-             from (select * from sends s
-                   where s.channel_id = mine.channel_id and s.priority < mine.priority and s.finished_at is null
-                     and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
-                       and not coalesce(s.expires_at <= clock_timestamp(), false)
-                   order by s.priority, s.next_attempt_at limit 100) s
-             where (channels.held_at is not null) is not true
-               and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
-                 is not null) is not true
-               and (coalesce((
-                 select true from sends earlier
-                 where earlier.lane = s.lane and earlier.seq < s.seq
-                   and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-                 limit 1), false)) is not true
-               and (not (channels.breaker_open_until is not null
-                  or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
-                  or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
-                    or coalesce(
-                        (select ceil(greatest(
-                           0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
-                         from permits p
-                         where p.request_id = s.request_id and p.attempt = s.attempt + 1
-                           and p.valid_until > clock_timestamp()
-                           and (p.is_probe or channels.breaker_open_until is null)) < 100, false))
-             order by s.priority, s.next_attempt_at, s.seq) first
-           where first.request_id <> all((select $1::uuid[])::uuid[]))))),
+         or not coalesce((
+             select true from sends s
+             where s.channel_id = mine.channel_id and s.priority < mine.priority and s.finished_at is null
+               and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+                 and not coalesce(s.expires_at <= clock_timestamp(), false)
+             limit 1), false)))),
 -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
 -- moment, the send stays without one.
 opened as (
@@ -3646,7 +3618,7 @@ from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]);
 
 -- reclaim_sends: Repeats claim_sends after a lost answer. Waits for sends that the first one may still be claiming.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send; $5: the key of the
--- hashes of erased contacts; $6: whether they go in any order.
+-- hashes of erased contacts; $6: whether they go although a more urgent one is ready.
 with
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
 candidates as materialized (
@@ -3703,7 +3675,7 @@ claimable as materialized (
         and c.closed_at is null) one
     where not s.close_conversation) open
   cross join lateral (
-    select s.channel_id, s.priority, s.next_attempt_at, s.seq) mine
+    select s.channel_id, s.priority) mine
   where s.status = 'sending' or (
     (channels.held_at is not null) is not true
     and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
@@ -3726,40 +3698,12 @@ claimable as materialized (
     and ($6
          or (channels.breaker_open_until is not null
             or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
-         or not (
-           select case when count(*) > 0 then count(*) > (
-                    select count(*) from candidates later
-                    where later.channel_id = mine.channel_id
-                      and (later.priority, later.next_attempt_at, later.seq)
-                        > (mine.priority, mine.next_attempt_at, mine.seq))
-                  else false end
-           from (
-             select s.request_id
-             from (select * from sends s
-                   where s.channel_id = mine.channel_id and s.priority < mine.priority and s.finished_at is null
-                     and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
-                       and not coalesce(s.expires_at <= clock_timestamp(), false)
-                   order by s.priority, s.next_attempt_at limit 100) s
-             where (channels.held_at is not null) is not true
-               and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
-                 is not null) is not true
-               and (coalesce((
-                 select true from sends earlier
-                 where earlier.lane = s.lane and earlier.seq < s.seq
-                   and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-                 limit 1), false)) is not true
-               and (not (channels.breaker_open_until is not null
-                  or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
-                  or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
-                    or coalesce(
-                        (select ceil(greatest(
-                           0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
-                         from permits p
-                         where p.request_id = s.request_id and p.attempt = s.attempt + 1
-                           and p.valid_until > clock_timestamp()
-                           and (p.is_probe or channels.breaker_open_until is null)) < 100, false))
-             order by s.priority, s.next_attempt_at, s.seq) first
-           where first.request_id <> all((select $1::uuid[])::uuid[]))))),
+         or not coalesce((
+             select true from sends s
+             where s.channel_id = mine.channel_id and s.priority < mine.priority and s.finished_at is null
+               and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+                 and not coalesce(s.expires_at <= clock_timestamp(), false)
+             limit 1), false)))),
 -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
 -- moment, the send stays without one.
 opened as (

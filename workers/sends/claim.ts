@@ -106,7 +106,12 @@ export function createClaim(
     if (send) return { send }
     if (!refusal) return { next: {} }
     if (refusal.goesFirst) return await claimFirst(refusal.goesFirst, refusal, queue)
-    if (!refusal.waitsForPermitOf) return { next: afterRefusal(refusal) }
+    if (!refusal.waitsForPermitOf) {
+      // What is more urgent may not go, or has gone with this batch.
+      const isFree = refusal.dueInMs === 0
+      const { send: late } = isFree ? await claimsInAnyOrder.add(requestId) : {}
+      return late ? { send: late } : { next: afterRefusal(refusal) }
+    }
     const wakeInMs = await permits.request(refusal.waitsForPermitOf, requestId)
     if (wakeInMs === 0) return await claim(requestId, queue)
     return { next: { wakeInMs, wakesLaneHead: wakeInMs === undefined } }
