@@ -4,8 +4,8 @@ import pg from 'pg'
 import { connectionString } from './connection/connection-string.ts'
 import { isConflict, lacksPrivilege } from './connection/errors.ts'
 import { DatabaseFault, prepareForRole } from './connection/session.ts'
+import { updatePhoneZones } from './delivery/phone-zones.ts'
 import { latestMigration, migrationsFolder, migrationsTable } from './migrations.ts'
-import { updatePhoneZones } from './phone-zones.ts'
 
 /** Any number that no other program uses for an advisory lock in this database. */
 const migrationLock = 7_091_500_211

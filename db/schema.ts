@@ -776,7 +776,7 @@ export const sandboxMessages = pgTable(
   (table) => [index('sandbox_messages_of_send').on(table.requestId)],
 )
 
-/** The time zones of phone numbers, by how they begin. Each migrate brings them up to date (db/phone-zones.ts). */
+/** The time zones of phone numbers, by how they begin. Each migrate brings them up to date (db/delivery/phone-zones.ts). */
 export const phoneZones = pgTable('phone_zones', {
   /** Digits, without the plus. The longest one counts. */
   prefix: text('prefix').primaryKey(),

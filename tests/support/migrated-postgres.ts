@@ -55,7 +55,7 @@ function fingerprint(): string {
   const files = [
     'package-lock.json',
     'db/migrate.ts',
-    'db/phone-zones.ts',
+    'db/delivery/phone-zones.ts',
     'src/dev/embedded/postgres.ts',
     ...migrations.sort(),
   ]

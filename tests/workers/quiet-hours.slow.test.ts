@@ -6,11 +6,12 @@ import type { QuietHours } from '../../src/core/channels/quiet-hours.ts'
 import type { Priority } from '../../src/core/sends/priority.ts'
 import type { Timeline } from '../../src/core/sends/timeline.ts'
 import { accept, newContact, request, textBody } from '../support/builders.ts'
+import { runCli } from '../support/cli.ts'
 import { loseWakeUps } from '../support/queue.ts'
 import { soonReconciled } from '../support/service.ts'
 import { startTraffic, type Traffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
-import { accept as accepting, delay, failingOnce } from '../support/webhook-receiver.ts'
+import { accept as accepting, answer, delay, failingOnce } from '../support/webhook-receiver.ts'
 
 /** By the clock of UTC, with seconds, as PostgreSQL takes them. */
 const clock = (inMs: number) => new Date(Date.now() + inMs).toISOString().slice(11, 19)
@@ -137,4 +138,32 @@ test('a retry that falls due in quiet hours waits for their end', async (context
   await set(traffic, channelId, { quietHours: forAnHour() })
   expect((await postponed(traffic, id))?.reason).toContain('quiet hours')
   expect(traffic.callsOf([id])).toHaveLength(1)
+})
+
+test('a send that falls back waits for the hours of its fallback', async (context) => {
+  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0' })
+  const fallbackChannelId = await traffic.buildWebhook(accepting, { quietHours: forAnHour() })
+  const channelId = await traffic.buildWebhook(answer(503), { fallbackChannelId })
+  const id = await post(traffic, channelId)
+  await traffic.startWorkers('a')
+  expect((await postponed(traffic, id))?.reason).toContain('quiet hours')
+  expect(traffic.callsOf([id])).toHaveLength(2)
+})
+
+test('a replayed send waits for their end, and one that expires before it fails', async (context) => {
+  const traffic = await startTraffic(context)
+  const channelId = await traffic.buildWebhook(answer(400))
+  const replayed = await post(traffic, channelId)
+  await traffic.startWorkers('a')
+  await traffic.allEnded([replayed])
+  await set(traffic, channelId, { quietHours: forAnHour() })
+  expect(await runCli(traffic.service, 'replay', replayed)).toMatchObject({ status: 0 })
+  expect((await postponed(traffic, replayed))?.reason).toContain('quiet hours')
+  const expiring = await post(traffic, channelId)
+  await postponed(traffic, expiring)
+  const { db } = traffic.service.runtime
+  await db.update(sends).set({ expiresAt: sql`clock_timestamp()` }).where(eq(sends.requestId, expiring))
+  const { status, reason } = await traffic.ended(expiring)
+  expect({ status, reason }).toEqual({ status: 'failed', reason: 'expired' })
+  expect(traffic.callsOf([replayed, expiring])).toHaveLength(1)
 })

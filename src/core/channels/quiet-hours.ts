@@ -1,3 +1,4 @@
+import { allOf } from '../any-of.ts'
 import { type Priority, priorities } from '../sends/priority.ts'
 
 /** The hours in which a channel calls nobody (docs/explanation/delivery.md#quiet-hours). */
@@ -70,5 +71,5 @@ export function parseQuietPriorities(text: string): Priority[] | undefined {
 /** For people: 21:00 to 08:00, where the contact is (else Europe/Berlin), for normal and bulk. */
 export function quietHoursText({ from, until, byContact, zone, priorities: which }: QuietHours): string {
   const where = byContact ? `where the contact is (else ${zone})` : zone
-  return `${from} to ${until}, ${where}, for ${which.join(' and ')}`
+  return `${from} to ${until}, ${where}, for ${allOf(which)}`
 }
