@@ -5290,7 +5290,7 @@ from (select page.*,
 
 -- reschedule_send: Gives a scheduled send another time or contact, after lock_to_reschedule.
 -- $1: the send; $2: its time, null for the same; $3: the type of its contact, null for the same one; $4: its value;
--- $5: its name.
+-- $5: its name; $6, $7: the segments and the encoding of its SMS, which only another type of contact changes.
 with
 -- As it was.
 former as materialized (
@@ -5301,7 +5301,9 @@ s as (
     send_at = coalesce($2, send_at),
     contact_type = coalesce($3, contact_type),
     contact_value = coalesce($4, contact_value),
-    contact_name = case when $3::text is null then contact_name else $5 end
+    contact_name = case when $3::text is null then contact_name else $5 end,
+    segments = case when $3 <> contact_type then $6 else segments end,
+    encoding = case when $3 <> contact_type then $7 else encoding end
   where request_id = $1
   returning *),
 -- The event of its accept, unless it was moved before, and that of now.
@@ -5314,7 +5316,14 @@ events as (
   union all
   select s.request_id, clock_timestamp(), 'scheduled', json_build_object(
       'sendAt', to_char(s.send_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-  from s)
+  from s),
+-- The counter of its segments.
+counted_segments as (
+  insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change, segments)
+  select a.account_id, a.channel_id, date_trunc('hour', a.accepted_at, 'UTC'), a.priority, 'accepted', 0,
+         coalesce(a.segments, 0) - coalesce(b.segments, 0)
+  from s a join former b on b.request_id = a.request_id
+  where a.segments is distinct from b.segments)
 select s.request_id as "requestId", 'queued' as "status", s.channel_id as "channelId",
   s.contact_type as "contactType", s.contact_value as "contactValue",
   s.contact_name as "contactName", s.message_type as "messageType",

@@ -21,6 +21,16 @@ export const countAccepts = (recorded: string) => sqlText`
            coalesce(sum(segments), 0)
     from ${recorded} group by 1, 2, 3, 4)`
 
+/** SQL of a CTE that counts the other segments of a send. @param before, after relations of its row. */
+export const countResized = (before: string, after: string) => sqlText`
+  -- The counter of its segments.
+  counted_segments as (
+    insert into send_count_changes (${columns}, segments)
+    select a.account_id, a.channel_id, ${hourOf('a.accepted_at')}, a.priority, 'accepted', 0,
+           coalesce(a.segments, 0) - coalesce(b.segments, 0)
+    from ${after} a join ${before} b on b.request_id = a.request_id
+    where a.segments is distinct from b.segments)`
+
 /** SQL of columns of sends `s` that were changed, for `countChanges`. A send counts for the channel of its request. @param before SQL of what each was counted as before. */
 export const countedColumns = (before: string) => sqlText`
   s.account_id, ${postedChannel} as counted_channel,

@@ -1,7 +1,9 @@
 import type { Contact } from '../../src/core/contacts/contact.ts'
 import type { Message } from '../../src/core/messages/message.ts'
+import type { SmsSize } from '../../src/core/messages/segments.ts'
 import type { SendRecord } from '../../src/core/sends/timeline.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
+import { countResized } from '../counters/counted-as.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 import { recordOfScheduled } from './both-tables.ts'
 import { eventOf } from './event-sql.ts'
@@ -27,7 +29,7 @@ const rescheduleStatement = prepared<Scheduled>(
   'Gives a scheduled send another time or contact, after lock_to_reschedule.',
   sqlText`
     -- $1: the send; $2: its time, null for the same; $3: the type of its contact, null for the same one; $4: its value;
-    -- $5: its name.
+    -- $5: its name; $6, $7: the segments and the encoding of its SMS, which only another type of contact changes.
     with
     -- As it was.
     former as materialized (
@@ -38,7 +40,9 @@ const rescheduleStatement = prepared<Scheduled>(
         send_at = coalesce($2, send_at),
         contact_type = coalesce($3, contact_type),
         contact_value = coalesce($4, contact_value),
-        contact_name = case when $3::text is null then contact_name else $5 end
+        contact_name = case when $3::text is null then contact_name else $5 end,
+        segments = case when $3 <> contact_type then $6 else segments end,
+        encoding = case when $3 <> contact_type then $7 else encoding end
       where request_id = $1
       returning *),
     -- The event of its accept, unless it was moved before, and that of now.
@@ -49,7 +53,8 @@ const rescheduleStatement = prepared<Scheduled>(
       where not exists (select from send_events e where e.request_id = f.request_id and e.event = 'scheduled')
       union all
       select s.request_id, ${eventOf('clock_timestamp()', 'scheduled', { sendAt: isoText('s.send_at') })}
-      from s)
+      from s),
+    ${countResized('former', 's')}
     select ${recordOfScheduled} from s`,
 )
 
@@ -60,6 +65,8 @@ export interface Move {
   accountId?: string | undefined
   sendAt?: Date | undefined
   contact?: Contact | undefined
+  /** What the message takes as SMS to that contact; none if it doesn't go as SMS. */
+  sms?: SmsSize | undefined
 }
 
 /**
@@ -70,13 +77,15 @@ export interface Move {
  */
 export async function rescheduleSend(
   db: Database | Transaction,
-  { requestId, accountId, sendAt, contact }: Move,
+  { requestId, accountId, sendAt, contact, sms }: Move,
 ): Promise<Scheduled | undefined> {
   return await inTransaction(db, async (transaction) => {
     const [locked] = await lockStatement(transaction, [requestId, accountId ?? null])
     if (!locked) return undefined
     const { type = null, value = null, name = null } = contact ?? {}
-    return (await rescheduleStatement(transaction, [requestId, sendAt ?? null, type, value, name]))[0]
+    const { segments = null, encoding = null } = sms ?? {}
+    const values = [requestId, sendAt ?? null, type, value, name, segments, encoding]
+    return (await rescheduleStatement(transaction, values))[0]
   })
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
+import { readUsage } from '../../db/counters/usage.ts'
 import { channels } from '../../db/schema.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { attemptedSend, beginAttempt, rowOf, timelineOf } from '../support/attempts.ts'
@@ -120,6 +121,26 @@ test('a scheduled send is given to another contact, alone and with another time,
   await makeDue(service, requestId)
   await moveDue(service)
   expect(await rowOf(service, requestId)).toMatchObject({ contactValue: third, contactName: 'Ben' })
+})
+
+test('a send that goes to a contact of another type has the segments of this one, in its timeline and in the usage', async () => {
+  const own = await buildAccount(service)
+  const text = textBody('a'.repeat(161))
+  const requestId = await accept(service, own, { ...text, sendAt: inSeconds(3600) })
+  const span = { from: inSeconds(0).slice(0, 10), to: inSeconds(86_400).slice(0, 10) }
+  const usedSegments = async () =>
+    (await readUsage(service.runtime.db, own.accountId, { ...span, groupBy: [] }))[0]?.segments
+  const mail = { value: 'ann@example.com', type: 'email' }
+  for (const [contact, segments, encoding] of [
+    [{ value: newContact() }, 2, 'gsm-7'],
+    [mail, null, null],
+    [{ ...mail, name: 'Ann' }, null, null],
+    [{ value: newContact() }, 2, 'gsm-7'],
+  ] as const) {
+    const { body } = await move(service, own, requestId, { contact })
+    expect(body).toMatchObject({ segments, encoding })
+    expect(await usedSegments()).toBe(segments ?? 0)
+  }
 })
 
 test('a new contact that its channel does not reach, or that its mail can not go to, is a 400, and nothing changes', async () => {

@@ -2,6 +2,7 @@ import { audited } from '../../../db/audit/record.ts'
 import { findScheduledContent, rescheduleSend } from '../../../db/sends/reschedule.ts'
 import { findSend } from '../../../db/sends/sends.ts'
 import { type Contact, contactKinds, contactTypes, wholeContact } from '../../core/contacts/contact.ts'
+import { smsSizeOf } from '../../core/messages/segments.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { contactIssue } from '../../core/sends/send-issue.ts'
 import { contact as contactSchema } from '../../core/sends/send-request.ts'
@@ -45,11 +46,13 @@ export function move({ db, log, settings }: AdminRuntime): AdminApp {
     // The form was sent twice.
     const isSame = contact.type === contactType && contact.value === contactValue
     if (isSame) return c.redirect(`/support/${requestId}`, 303)
-    const issue = contactIssue(providerOf(content.provider), contact, content.message, content.countries)
+    const rules = providerOf(content.provider)
+    const issue = contactIssue(rules, contact, content.message, content.countries)
     if (issue) throw new PageError(400, `${issue}.`)
+    const sms = smsSizeOf(rules, contact, content.message)
     const moved = await audited(
       db,
-      (transaction) => rescheduleSend(transaction, { requestId, contact }),
+      (transaction) => rescheduleSend(transaction, { requestId, contact, sms }),
       (moved) => moved && { ...pageActor(c), action: 'send.move', target: requestId },
     )
     if (!moved) throw notMovable((await find(requestId)).status)

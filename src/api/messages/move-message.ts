@@ -1,5 +1,7 @@
-import { findScheduledContent, rescheduleSend } from '../../../db/sends/reschedule.ts'
+import { findScheduledContent, rescheduleSend, type ScheduledContent } from '../../../db/sends/reschedule.ts'
 import { findSend } from '../../../db/sends/sends.ts'
+import type { Contact } from '../../core/contacts/contact.ts'
+import { type SmsSize, smsSizeOf } from '../../core/messages/segments.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { contactIssue } from '../../core/sends/send-issue.ts'
 import { summaryOf } from '../../core/sends/timeline.ts'
@@ -27,13 +29,9 @@ export function moveMessage(
     if (issue) throw new ApiError('invalid_body', issue)
     const requestId = c.req.param('requestId') ?? ''
     if (!canBeRecordId(requestId)) throw messageNotFound()
-    if (contact) {
-      const content = await deadline.spend(findScheduledContent(db, requestId, accountId))
-      const issue =
-        content && contactIssue(providerOf(content.provider), contact, content.message, content.countries)
-      if (issue) throw new ApiError('unsupported_by_channel', issue)
-    }
-    const moved = await deadline.spend(rescheduleSend(db, { requestId, accountId, sendAt, contact }))
+    const content = contact && (await deadline.spend(findScheduledContent(db, requestId, accountId)))
+    const sms = contact && content && sizeTo(contact, content)
+    const moved = await deadline.spend(rescheduleSend(db, { requestId, accountId, sendAt, contact, sms }))
     if (!moved) {
       const found = await deadline.spend(findSend(db, requestId, accountId))
       throw found ? notMovable(found.send.status) : messageNotFound()
@@ -41,4 +39,12 @@ export function moveMessage(
     logEvent(log, requestId, 'scheduled', { sendAt: moved.sendAt.toISOString() })
     return summaryOf(moved, 'whole')
   })
+}
+
+/** What the message takes as SMS to a new contact, which its channel has to reach. */
+function sizeTo(contact: Contact, { provider, message, countries }: ScheduledContent): SmsSize | undefined {
+  const rules = providerOf(provider)
+  const issue = contactIssue(rules, contact, message, countries)
+  if (issue) throw new ApiError('unsupported_by_channel', issue)
+  return smsSizeOf(rules, contact, message)
 }
