@@ -9,6 +9,7 @@ import { openRuntime } from '../../src/runtime.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { dumpDatabase, dumpRedis } from '../support/dumps.ts'
+import { inSeconds } from '../support/later.ts'
 import { ask, buildPerson, signIn } from '../support/people.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -136,6 +137,15 @@ describe('support', () => {
       ])
     }
     expect(await everything()).toEqual(before)
+  })
+
+  test('is offered no other contact for a scheduled send; an operator is', async () => {
+    const sendAt = inSeconds(3600)
+    const scheduled = await accept(service, account, { ...textBody(), sendAt })
+    const linkFor = async (headers: Record<string, string>) =>
+      (await ask(admin, `/support/${scheduled}`, { headers })).text.includes('Another contact…')
+    expect(await linkFor(support)).toBe(false)
+    expect(await linkFor(operator)).toBe(true)
   })
 
   test.each(guarded.filter(({ access }) => access === 'support'))(

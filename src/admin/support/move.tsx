@@ -31,14 +31,14 @@ const notMovable = (status: SendStatus) =>
 export function move({ db, log, settings }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
-  app.get('/', allow('support'), async (c) => {
+  app.get('/', allow('operator'), async (c) => {
     const send = await find(c.req.param('requestId') ?? '')
     if (!(await findScheduledContent(db, send.requestId))) throw notMovable(send.status)
     const contact = showContact(send, contactsSeen(c, settings, { requestId: send.requestId }))
     return c.html(<MovePage send={send} contact={contact} />)
   })
 
-  app.post('/', allow('support'), async (c) => {
+  app.post('/', allow('operator'), async (c) => {
     const { requestId, status, contactType, contactValue } = await find(c.req.param('requestId') ?? '')
     const contact = contactIn((await fieldsOf(c)).contact)
     const content = await findScheduledContent(db, requestId)

@@ -94,7 +94,7 @@ export function support(runtime: AdminRuntime): AdminApp {
           same,
           changes,
           suppressed,
-          isScheduled,
+          canBeMoved: isScheduled && c.get('person').role === 'operator',
         }}
         refreshSeconds={refresh}
       />,

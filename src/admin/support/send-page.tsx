@@ -28,15 +28,15 @@ interface SendPageProps {
   showsContent: boolean
   same: SameContent
   suppressed: SuppressedSend
-  /** Whether it waits for its time. */
-  isScheduled: boolean
+  /** Whether it waits for its time, and is shown to an operator. */
+  canBeMoved: boolean
   changes: readonly RecordedChange[]
   refreshSeconds: number | undefined
 }
 
 /** A send's page: its explanation, timeline and details. */
 export function SendPage(props: SendPageProps) {
-  const { timeline, explanation, channel, isScheduled, refreshSeconds } = props
+  const { timeline, explanation, channel, canBeMoved, refreshSeconds } = props
   const { requestId, status } = timeline
   const canBeReplayed = mayBeReplayed(timeline) && channel.deletedAt === null
   const isReplayAdvised = explanation.advice?.command?.startsWith('replay ') ?? false
@@ -56,7 +56,7 @@ export function SendPage(props: SendPageProps) {
           requestId={requestId}
           refreshSeconds={refreshSeconds}
         />
-        <Actions requestId={requestId} status={status} {...{ canBeReplayed, isReplayAdvised, isScheduled }} />
+        <Actions requestId={requestId} status={status} {...{ canBeReplayed, isReplayAdvised, canBeMoved }} />
       </section>
       <section aria-labelledby="customer">
         <h2 id="customer">For the customer</h2>
@@ -83,12 +83,12 @@ interface ActionsProps extends Pick<Timeline, 'requestId' | 'status'> {
   canBeReplayed: boolean
   /** Otherwise the provider would refuse it again, or nobody knows. */
   isReplayAdvised: boolean
-  /** Whether it waits for its time. */
-  isScheduled: boolean
+  /** Whether it waits for its time, and is shown to an operator. */
+  canBeMoved: boolean
 }
 
 /** What can be done with a send in its state. */
-function Actions({ requestId, status, canBeReplayed, isReplayAdvised, isScheduled }: ActionsProps) {
+function Actions({ requestId, status, canBeReplayed, isReplayAdvised, canBeMoved }: ActionsProps) {
   const link = `/support/${requestId}`
   return (
     <p class="row">
@@ -105,7 +105,7 @@ function Actions({ requestId, status, canBeReplayed, isReplayAdvised, isSchedule
           Settle…
         </a>
       )}
-      {isScheduled && (
+      {canBeMoved && (
         <a class="button" href={`${link}/move`}>
           Another contact…
         </a>
