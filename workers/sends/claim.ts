@@ -1,9 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import { v7 as uuidv7 } from 'uuid'
 import { isRowFault } from '../../db/connection/errors.ts'
 import { type Claim, type ClaimedSend, claimSends, reclaimSends } from '../../db/delivery/claims.ts'
 import { findRefusals, type Refusal } from '../../db/delivery/refusals.ts'
-import { oneInTen } from '../../src/core/sends/priority.ts'
 import { suppressionKey as keyFrom } from '../../src/core/suppression/suppression.ts'
 import { logEvent } from '../../src/platform/log/logger.ts'
 import { MicroBatch, type MicroBatchOptions } from '../../src/platform/micro-batch.ts'
@@ -15,10 +13,10 @@ import { type QueueKind, type Slot, unlimitedSlot } from '../queue/slots.ts'
 import type { Permits } from './claim/permits.ts'
 import { createPostpone } from './claim/quiet.ts'
 import { createFailSuppressed } from './claim/suppressed.ts'
+import { createTurns } from './claim/turns.ts'
 import type { OwnSend } from './send-states.ts'
 
 const maxSendsPerClaim = 200
-const watchedChannels = 10_000
 
 /** For a send that is due but wasn't claimed, because its row was locked at that moment. */
 const shortestWaitMs = 100
@@ -87,17 +85,14 @@ export function createClaim(
   /** A send of the ordinary queue doesn't wait for the claim of a backlog. */
   const claims = { ordinary: new MicroBatch(inBatches(false)), overflow: new MicroBatch(inBatches(false)) }
   const claimsInAnyOrder = new MicroBatch(inBatches(true))
-  /** By channel, how many urgent sends went, and others in the place of one, since a less urgent one went. */
-  const inARow = new LRUCache<string, number>({ max: watchedChannels })
-  const countInARow = (channelId: string) => inARow.set(channelId, (inARow.get(channelId) ?? 0) + 1)
+  const turns = createTurns()
 
   /** Claims the more urgent send in the place of this one, unless so many went before it that it would wait for ever. */
   const claimFirst = async (first: string, { requestId, channelId }: Refusal, queue: QueueKind) => {
-    const isItsTurn = (inARow.get(channelId) ?? 0) >= oneInTen - 1
-    if (isItsTurn) inARow.delete(channelId)
+    const isItsTurn = turns.isLessUrgents(channelId)
     const { send } = isItsTurn ? await claimsInAnyOrder.add(requestId) : await claims[queue].add(first)
     if (!send) return { next: { wakeInMs: shortestWaitMs } }
-    if (!isItsTurn && send.priority !== 'urgent') countInARow(channelId)
+    if (!isItsTurn && send.priority !== 'urgent') turns.wentFirst(channelId)
     return { send }
   }
 
@@ -120,7 +115,7 @@ export function createClaim(
     const claimed = await claim(requestId, slot.queue)
     if ('next' in claimed) return claimed
     slot.claimedFor(claimed.send.accountId)
-    if (claimed.send.priority === 'urgent') countInARow(claimed.send.channelId)
+    if (claimed.send.priority === 'urgent') turns.wentFirst(claimed.send.channelId)
     if (isFirstSinceReplay(claimed.send)) logEvent(log, claimed.send.requestId, 'replayed', {})
     return claimed
   }
