@@ -121,7 +121,8 @@ describe.each(isLanguage)('the client of %s', (language: Language) => {
     if (error) expect(result).toMatchObject({ error: filled(error, { key }) })
     else expect(result).toMatchObject({ answer: answer === undefined ? {} : answer })
     expect(front.keys).toHaveLength(attempts)
-    expect(new Set(front.keys).size).toBe(1)
+    expect(new Set(front.keys).size).toBe(Math.min(attempts, 1))
+    if (step.options?.idempotencyKey === null) expect(key).toMatch(/^[\da-f]{32}$/)
     expect(await sendsWith(reference)).toBe(sends)
   })
 

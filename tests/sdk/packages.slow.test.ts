@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -85,6 +86,16 @@ for path in sys.argv[1:]:
   expect(stdout).toBe('')
 })
 
+test('errors of the Python client pass between processes whole', async () => {
+  const program = `import pickle, outbound_messaging as o
+answer = {"status": 404, "code": "channel_not_found", "request_id": "r", "retry_after_seconds": 1.5, "idempotency_key": "k"}
+for error in [o.ChannelNotFoundError("No", **answer), o.ConnectionError("No", "k"), o.VerificationError("No")]:
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        copy = pickle.loads(pickle.dumps(error, protocol))
+        assert (type(copy), copy.args, vars(copy)) == (type(error), error.args, vars(error)), copy`
+  await run('python3', ['-c', program], { env: { ...process.env, PYTHONPATH: wheel } })
+})
+
 const snake = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const names = operationsOf(clientDocument()).map(({ name }) => name)
 
@@ -154,7 +165,7 @@ describe.each(languages)('the README in $language', ({ language, readme, mark, p
     )
   })
 
-  test('receives callbacks that are genuine, and no others', async () => {
+  test('receives callbacks that are genuine, and no others, also after one that was cut', async () => {
     const port = await portToKeep()
     const path = join(folder, `${language}-receiver-${file}`)
     await writeFile(path, (await examples())[5]?.replace('4001', String(port)) ?? '')
@@ -176,6 +187,11 @@ describe.each(languages)('the README in $language', ({ language, readme, mark, p
       ),
     )
     expect(await post('whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA')).toBe(401)
+    const cut = request({ host: '127.0.0.1', port, method: 'POST', headers: { 'content-length': 9 } })
+    cut.on('error', () => {})
+    await new Promise<void>((resolve) => cut.write('{', () => resolve()))
+    cut.destroy()
+    expect(await post(webhookSecret)).toBe(204)
   })
 })
 

@@ -28,7 +28,7 @@ async function run({ client, call, list, args = [], query, options = {}, verify 
 const shown = (error: unknown) =>
   error instanceof sdk.OutboundError
     ? { ...error, class: error.name, message: error.message, isApiError: error instanceof sdk.ApiError }
-    : { class: String(error) }
+    : { class: String(error), isMistake: true }
 
 for await (const line of createInterface(process.stdin)) {
   const step: Step = JSON.parse(line)

@@ -58,7 +58,7 @@ async def run_async(step):
 
 def shown(error):
     if not isinstance(error, sdk.OutboundError):
-        return {"class": repr(error)}
+        return {"class": repr(error), "isMistake": True}
     return {
         "class": type(error).__name__,
         "isApiError": isinstance(error, sdk.ApiError),

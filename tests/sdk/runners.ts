@@ -10,7 +10,7 @@ export interface Call {
   list?: string
   args?: unknown[]
   query?: object
-  options?: object
+  options?: { idempotencyKey?: string | null }
   verify?: object
 }
 

@@ -11,8 +11,8 @@ from ._error_classes import ERROR_CLASSES
 from ._errors import ApiError, ConnectionError
 
 LONGEST_DELAY_SECONDS = 8.0
-LOST_STATUSES = (502, 504)
-"""What a proxy answers for a service that it lost."""
+LOST_STATUSES = (502, 503, 504)
+"""What a proxy answers for a service that it lost. A 503 of the service itself has an `Error-Code`."""
 REFUSED_STATUSES = (429, 503)
 CALLED_CODE = "endpoint_not_called"
 """The endpoint may have been called: a repeat would call it again."""
@@ -83,7 +83,7 @@ def exchange(
     idempotency_key: Optional[str] = None,
 ) -> Exchange:
     """Repeats a request after a 429, a 503 or a lost connection, with the same Idempotency-Key each time."""
-    key = idempotency_key or (secrets.token_hex(16) if is_keyed else None)
+    key = secrets.token_hex(16) if is_keyed and idempotency_key is None else idempotency_key
     request = _request(settings, method, path, query or {}, body, key)
     was_lost = False
     attempt = 0
@@ -91,21 +91,21 @@ def exchange(
         attempt += 1
         answer = yield request
         assert isinstance(answer, (Response, Lost))
-        outcome = _outcome(answer)
+        outcome = _outcome(answer, key)
         if not isinstance(outcome, (ApiError, Lost)):
             return outcome.value
         if method == "DELETE" and was_lost and isinstance(outcome, ApiError) and outcome.status == 404:
             return None
         is_lost = isinstance(outcome, Lost) or (outcome.code is None and outcome.status in LOST_STATUSES)
         was_lost = was_lost or is_lost
-        if not _is_repeated(settings, outcome, is_lost and is_repeatable, attempt):
-            if isinstance(outcome, ApiError):
+        if not _is_repeated(settings, outcome, attempt, is_repeatable if is_lost else _is_refused(outcome)):
+            # A read accepts nothing: what its last attempt got is its answer.
+            if isinstance(outcome, ApiError) and not is_lost and (method == "GET" or not was_lost):
                 raise outcome
+            remedy = "repeat the call with the same idempotency_key" if key else "read what is there before you call again"
             raise ConnectionError(
-                "The service gave no answer. Whether it accepted the request is not known: repeat the call with the same"
-                " idempotency_key.",
-                key,
-            ) from outcome.cause
+                f"The service gave no answer. Whether it accepted the request is not known: {remedy}.", key
+            ) from (outcome.cause if isinstance(outcome, Lost) else outcome)
         yield Wait(_delay(outcome, attempt, settings.retry_delay_seconds))
 
 
@@ -137,20 +137,20 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _outcome(answer: Union[Response, Lost]) -> Union[_Good, ApiError, Lost]:
+def _outcome(answer: Union[Response, Lost], key: Optional[str]) -> Union[_Good, ApiError, Lost]:
     if isinstance(answer, Lost):
         return answer
     if not 200 <= answer.status < 300:
-        return _error(answer)
+        return _error(answer, key)
     if not answer.body:
         return _Good(None)
     try:
         return _Good(json.loads(answer.body))
     except ValueError:
-        return _error(answer)
+        return _error(answer, key)
 
 
-def _error(answer: Response) -> ApiError:
+def _error(answer: Response, key: Optional[str]) -> ApiError:
     code = answer.headers.get("Error-Code")
     try:
         shown = json.loads(answer.body)
@@ -164,6 +164,7 @@ def _error(answer: Response) -> ApiError:
         code=code,
         request_id=fields.get("requestId") or answer.headers.get("X-Request-Id"),
         retry_after_seconds=_retry_after(answer.headers.get("Retry-After")),
+        idempotency_key=key,
     )
 
 
@@ -179,16 +180,16 @@ def _retry_after(header: Optional[str]) -> Optional[float]:
         return None
 
 
+def _is_refused(outcome: Union[ApiError, Lost]) -> bool:
+    """Whether nothing was accepted, but a repeat may be."""
+    return isinstance(outcome, ApiError) and outcome.status in REFUSED_STATUSES and outcome.code != CALLED_CODE
+
+
 def _is_repeated(
-    settings: Settings, outcome: Union[ApiError, Lost], is_lost_and_repeatable: bool, attempt: int
+    settings: Settings, outcome: Union[ApiError, Lost], attempt: int, is_worth_repeating: bool
 ) -> bool:
-    if attempt > settings.retries:
-        return False
-    if isinstance(outcome, Lost):
-        return is_lost_and_repeatable
-    if (outcome.retry_after_seconds or 0) > settings.max_retry_after_seconds:
-        return False
-    return is_lost_and_repeatable or (outcome.status in REFUSED_STATUSES and outcome.code != CALLED_CODE)
+    seconds = (isinstance(outcome, ApiError) and outcome.retry_after_seconds) or 0
+    return attempt <= settings.retries and seconds <= settings.max_retry_after_seconds and is_worth_repeating
 
 
 def _delay(outcome: Union[ApiError, Lost], attempt: int, first_seconds: float) -> float:

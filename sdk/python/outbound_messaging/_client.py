@@ -31,6 +31,9 @@ def _send(request: Request, timeout_seconds: float) -> Union[Response, Lost]:
         except urllib.error.HTTPError as error:
             with error:
                 return Response(error.code, error.headers, error.read())
+    except http.client.InvalidURL:
+        # Nothing was sent, and no repeat would be.
+        raise
     # urllib.error.URLError is an OSError; so are time-outs.
     except (OSError, http.client.HTTPException) as error:
         return Lost(error)
@@ -44,6 +47,8 @@ def _settings(
     timeout_seconds: float,
     max_retry_after_seconds: float,
 ) -> Settings:
+    if not base_url.lower().startswith(("https://", "http://")):
+        raise ValueError(f"base_url has to begin with https:// or http://, unlike {base_url}")
     return Settings(
         base_url.rstrip("/"), api_key, retries, retry_delay_seconds, timeout_seconds, max_retry_after_seconds
     )
@@ -60,7 +65,8 @@ class Client(Routes):
     base_url: The address of the service, such as `https://messages.example.com`.
     retries: How often a request is repeated after a 429, a 503 or a lost connection.
     retry_delay_seconds: The time before the first repeat, about twice as long before each further one.
-    timeout_seconds: How long an attempt may wait for the service.
+    timeout_seconds: How long an attempt may wait for a connection, and then for each part of the answer. A test of an
+        endpoint takes up to 25 seconds, and a large body may wait 30 until the service has room for it.
     max_retry_after_seconds: The longest `Retry-After` that a call waits for: a longer one ends it at once with the error.
     """
 
@@ -71,7 +77,7 @@ class Client(Routes):
         base_url: str,
         retries: int = 5,
         retry_delay_seconds: float = 0.5,
-        timeout_seconds: float = 10,
+        timeout_seconds: float = 40,
         max_retry_after_seconds: float = 60,
     ) -> None:
         self._settings = _settings(
@@ -114,7 +120,7 @@ class AsyncClient(AsyncRoutes):
         base_url: str,
         retries: int = 5,
         retry_delay_seconds: float = 0.5,
-        timeout_seconds: float = 10,
+        timeout_seconds: float = 40,
         max_retry_after_seconds: float = 60,
     ) -> None:
         self._settings = _settings(

@@ -1,5 +1,6 @@
 """What a call may raise."""
-from typing import Optional
+import copyreg
+from typing import Any, Optional, Tuple
 
 
 class OutboundError(Exception):
@@ -8,6 +9,10 @@ class OutboundError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        # An exception is rebuilt from its message alone, which these don't do with: a pool of processes would break.
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class ApiError(OutboundError):
@@ -25,6 +30,7 @@ class ApiError(OutboundError):
         code: Optional[str],
         request_id: Optional[str],
         retry_after_seconds: Optional[float],
+        idempotency_key: Optional[str],
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -35,12 +41,14 @@ class ApiError(OutboundError):
         """The id of the request. Quote it when you ask for help."""
         self.retry_after_seconds = retry_after_seconds
         """The seconds of `Retry-After`."""
+        self.idempotency_key = idempotency_key
+        """The key of the request, for those that have one."""
 
 
 class ConnectionError(OutboundError):  # noqa: A001
-    """No answer came, after all repeats: the request may or may not have been accepted.
+    """An attempt got no answer, and no repeat got one that says more: the request may or may not have been accepted.
 
-    Call again with the same `idempotency_key`, which this error has, too.
+    Call again with the same `idempotency_key`, which this error has, too. Its `__cause__` is the error of the last attempt.
     """
 
     def __init__(self, message: str, idempotency_key: Optional[str]) -> None:

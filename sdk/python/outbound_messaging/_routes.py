@@ -221,7 +221,7 @@ class Routes:
 
         idempotency_key: an id of your own for this request. Without one, each call makes a key, which its repeats share.
 """
-        return self._once("POST", "/v1/endpoints", body=body, is_keyed=True, idempotency_key=idempotency_key, is_repeatable=True)
+        return self._once("POST", "/v1/endpoints", body=body, is_keyed=True, idempotency_key=idempotency_key)
 
     def get_endpoint(
         self,
@@ -606,7 +606,7 @@ class AsyncRoutes:
 
         idempotency_key: an id of your own for this request. Without one, each call makes a key, which its repeats share.
 """
-        return await self._once("POST", "/v1/endpoints", body=body, is_keyed=True, idempotency_key=idempotency_key, is_repeatable=True)
+        return await self._once("POST", "/v1/endpoints", body=body, is_keyed=True, idempotency_key=idempotency_key)
 
     async def get_endpoint(
         self,

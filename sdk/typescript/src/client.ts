@@ -3,7 +3,7 @@ import { ApiError, ConnectionError } from './errors.ts'
 import { errorClasses } from './generated/errors.ts'
 import { Routes } from './generated/routes.ts'
 import { Pages } from './pages.ts'
-import { delayMs, isLost, isWorthRepeating, readRetryAfter, wait } from './retry.ts'
+import { delayMs, isLost, isWorthRepeating, Lost, readRetryAfter, wait } from './retry.ts'
 
 /** How a client reaches the service. */
 export interface ClientOptions {
@@ -15,7 +15,7 @@ export interface ClientOptions {
   retries?: number
   /** The time before the first repeat, in milliseconds, about twice as long before each further one; 500 unless given. */
   retryDelayMs?: number
-  /** How long an attempt may take, in milliseconds; 10,000 unless given. */
+  /** How long an attempt may take, from its start to the last byte of its answer, in milliseconds; 40,000 unless given. */
   timeoutMs?: number
   /** The longest `Retry-After` that a call waits for, in seconds: a longer one ends it at once with the error; 60 unless given. */
   maxRetryAfterSeconds?: number
@@ -43,9 +43,11 @@ export class Client extends Routes {
 
   constructor(options: ClientOptions) {
     super()
-    const { fetch: given = globalThis.fetch, ...own } = options
-    this.#options = { retries: 5, retryDelayMs: 500, timeoutMs: 10_000, maxRetryAfterSeconds: 60, ...own }
-    this.#options.baseUrl = options.baseUrl.replace(/\/+$/, '')
+    const { apiKey, retries = 5, retryDelayMs = 500, maxRetryAfterSeconds = 60 } = options
+    // A test of an endpoint takes up to 25 seconds, and a large body may wait 30 until the service has room for it.
+    const { timeoutMs = 40_000, fetch: given = globalThis.fetch } = options
+    const baseUrl = options.baseUrl.replace(/\/+$/, '')
+    this.#options = { apiKey, baseUrl, retries, retryDelayMs, timeoutMs, maxRetryAfterSeconds }
     // A browser's fetch wants to be called by itself.
     this.#fetch = (...request) => given(...request)
   }
@@ -61,42 +63,63 @@ export class Client extends Routes {
 
   async #repeated<Answer>(call: Call): Promise<Answer> {
     const { isRepeatable = false, isKeyed = false, method } = call
-    const { signal, idempotencyKey = isKeyed ? newKey() : undefined } = call.options
-    const request = { url: this.#urlOf(call), headers: this.#headersOf(call, idempotencyKey) }
+    const { signal } = call.options
+    const idempotencyKey = call.options.idempotencyKey ?? (isKeyed ? newKey() : undefined)
+    const request = this.#requestOf(call, idempotencyKey)
     let wasLost = false
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#attempt(call, request)
-      } catch (error) {
+        return await this.#attempt(request, signal)
+      } catch (caught) {
+        const error = caught as ApiError | Lost
         if (signal?.aborted) throw signal.reason
         if (method === 'DELETE' && wasLost && isAbsent(error)) return undefined as Answer
         wasLost ||= isLost(error)
-        if (!this.#isRepeated(error, isRepeatable, attempt)) throw asThrown(error, idempotencyKey)
+        if (!this.#isRepeated(error, isRepeatable, attempt)) {
+          // A read accepts nothing: what its last attempt got is its answer.
+          throw isLost(error) || (wasLost && method !== 'GET')
+            ? connectionError(error, idempotencyKey)
+            : error
+        }
         await wait(delayMs(error, attempt, this.#options.retryDelayMs), signal)
       }
     }
   }
 
-  #isRepeated(error: unknown, isRepeatable: boolean, attempt: number): boolean {
+  #isRepeated(error: ApiError | Lost, isRepeatable: boolean, attempt: number): boolean {
     const { retries, maxRetryAfterSeconds } = this.#options
     const seconds = (error instanceof ApiError && error.retryAfterSeconds) || 0
     return attempt <= retries && seconds <= maxRetryAfterSeconds && isWorthRepeating(error, isRepeatable)
   }
 
-  async #attempt<Answer>(call: Call, { url, headers }: Request): Promise<Answer> {
+  /** @throws ApiError or Lost, and nothing else. */
+  async #attempt<Answer>(request: Prepared, signal: AbortSignal | undefined): Promise<Answer> {
+    const { idempotencyKey, url, init } = request
     const timeout = AbortSignal.timeout(this.#options.timeoutMs)
-    const { signal } = call.options
-    const response = await this.#fetch(url, {
+    const lost = (cause: unknown) => {
+      throw new Lost(cause)
+    }
+    const signals = signal ? AbortSignal.any([signal, timeout]) : timeout
+    const response = await this.#fetch(url, { ...init, signal: signals }).catch(lost)
+    const text = await response.text().catch(lost)
+    if (!response.ok) throw errorOf(response, text, idempotencyKey)
+    return text === '' ? (undefined as Answer) : readAnswer(response, text, idempotencyKey)
+  }
+
+  /** @throws TypeError for what no repeat would send. */
+  #requestOf(call: Call, idempotencyKey: string | undefined): Prepared {
+    const url = this.#urlOf(call)
+    const init = {
       method: call.method,
-      headers,
+      headers: this.#headersOf(call, idempotencyKey),
       // A POST that follows a redirect becomes a GET, and sends nothing.
-      redirect: 'manual',
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      redirect: 'manual' as const,
       ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
-    })
-    const text = await response.text()
-    if (!response.ok) throw errorOf(response, text)
-    return text === '' ? (undefined as Answer) : readAnswer(response, text)
+    }
+    // Made for its checks: a `fetch` of another library wouldn't take it.
+    if (!/^https?:/.test(new Request(url, init).url))
+      throw new TypeError(`baseUrl has to begin with https:// or http://, unlike ${this.#options.baseUrl}`)
+    return { idempotencyKey, url, init }
   }
 
   #urlOf({ path, query = {} }: Call): string {
@@ -116,9 +139,11 @@ export class Client extends Routes {
   }
 }
 
-interface Request {
+/** What each attempt of a call sends. */
+interface Prepared {
+  idempotencyKey: string | undefined
   url: string
-  headers: Record<string, string>
+  init: RequestInit
 }
 
 /** An id that would make another path of its route is never sent. */
@@ -133,38 +158,43 @@ const newKey = () =>
     '',
   )
 
-const isAbsent = (error: unknown) => error instanceof ApiError && error.status === 404
+const isAbsent = (error: ApiError | Lost) => error instanceof ApiError && error.status === 404
 
-const asThrown = (error: unknown, idempotencyKey: string | undefined) =>
-  error instanceof ApiError
-    ? error
-    : new ConnectionError(
-        'The service gave no answer. Whether it accepted the request is not known: repeat the call with the same idempotencyKey.',
-        idempotencyKey,
-        error,
-      )
+const connectionError = (error: ApiError | Lost, idempotencyKey: string | undefined) =>
+  new ConnectionError(
+    `The service gave no answer. Whether it accepted the request is not known: ${
+      idempotencyKey === undefined
+        ? 'read what is there before you call again.'
+        : 'repeat the call with the same idempotencyKey.'
+    }`,
+    idempotencyKey,
+    error instanceof Lost ? error.cause : error,
+  )
 
-function readAnswer<Answer>(response: Response, text: string): Answer {
+function readAnswer<Answer>(response: Response, text: string, idempotencyKey: string | undefined): Answer {
   try {
     return JSON.parse(text)
   } catch {
-    throw errorOf(response, '')
+    throw errorOf(response, '', idempotencyKey)
   }
 }
 
-function errorOf({ status, headers }: Response, text: string): ApiError {
+function errorOf({ status, headers }: Response, text: string, idempotencyKey: string | undefined): ApiError {
   const code = headers.get('Error-Code') ?? undefined
-  const Class = (code !== undefined && errorClasses[code as keyof typeof errorClasses]) || ApiError
+  const Class = code !== undefined && isKnown(code) ? errorClasses[code] : ApiError
   const { message, requestId } = parsed(text)
   return new Class(
     message ?? `The answer is not one of the service (status ${status}). Compare baseUrl with its address.`,
     {
-      ...{ status, code },
+      ...{ status, code, idempotencyKey },
       requestId: requestId ?? headers.get('X-Request-Id') ?? undefined,
       retryAfterSeconds: readRetryAfter(headers.get('Retry-After')),
     },
   )
 }
+
+/** `constructor` is no code, though every object has it. */
+const isKnown = (code: string): code is keyof typeof errorClasses => Object.hasOwn(errorClasses, code)
 
 function parsed(text: string): { message?: string; requestId?: string } {
   try {

@@ -8,6 +8,8 @@ export interface ErrorAnswer {
   requestId: string | undefined
   /** The seconds of `Retry-After`. */
   retryAfterSeconds: number | undefined
+  /** The key of the request, for those that have one. */
+  idempotencyKey: string | undefined
 }
 
 /** What all errors of this package extend. */
@@ -26,6 +28,7 @@ export class ApiError extends OutboundError implements ErrorAnswer {
   readonly code: string | undefined
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly idempotencyKey: string | undefined
 
   /** @param message names each faulty field of a 400 by its path. */
   constructor(message: string, answer: ErrorAnswer) {
@@ -34,12 +37,13 @@ export class ApiError extends OutboundError implements ErrorAnswer {
     this.code = answer.code
     this.requestId = answer.requestId
     this.retryAfterSeconds = answer.retryAfterSeconds
+    this.idempotencyKey = answer.idempotencyKey
   }
 }
 
 /**
- * No answer came, after all repeats: the request may or may not have been accepted. Call again with the same `idempotencyKey`, which
- * this error has, too.
+ * An attempt got no answer, and no repeat got one that says more: the request may or may not have been accepted. Call again with the
+ * same `idempotencyKey`, which this error has, too. Its `cause` is the error of the last attempt.
  */
 export class ConnectionError extends OutboundError {
   /** The key of the request, for those that have one. */

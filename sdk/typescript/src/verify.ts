@@ -7,7 +7,7 @@ export type CallbackHeaders = Pick<Headers, 'get'> | Record<string, string | rea
 const toleranceSeconds = 5 * 60
 
 /**
- * Verifies a callback by Standard Webhooks, and parses it. It is asynchronous, because the Web Crypto of browsers, Deno and Bun is.
+ * Verifies a callback by Standard Webhooks, and parses it. It is asynchronous, because Web Crypto is.
  *
  * @param headers of the request: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
  * @param body the bytes of the request, unchanged: parsed and written again, they have another signature.

@@ -176,7 +176,7 @@ export abstract class Routes {
    * @param options an `idempotencyKey` of your own, and a `signal`.
    */
   createEndpoint(body: Body<'createEndpoint'>, options: KeyedOptions = {}): Promise<Answer<'createEndpoint'>> {
-    return this.call.once({ method: 'POST', path: '/v1/endpoints', body, isKeyed: true, isRepeatable: true, options })
+    return this.call.once({ method: 'POST', path: '/v1/endpoints', body, isKeyed: true, options })
   }
 
   /**
