@@ -2263,7 +2263,7 @@ limited as materialized (
 free_by as materialized (
   select limited.*,
          case when rate_calls is not null then least(200, greatest(
-           0, 1 + floor((1 - extract(epoch from first_at - at)) / spacing))) end as by_rate,
+           0, 1 + floor((0.8 - extract(epoch from first_at - at)) / spacing))) end as by_rate,
          max_in_flight - in_flight as by_flight,
          case when not has_limits then 4 - in_flight end as by_slow_start,
          case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
@@ -2372,7 +2372,7 @@ select available.id as "channelId",
          when count(chosen.request_id) = 200 then 0
          when count(chosen.request_id) = available.by_rate then
            greatest(0, extract(epoch from coalesce(moved.next_call_at, available.first_at) - available.at)
-                       - 0.5) end)::float8 as "moreInMs"
+                       - 0.4) end)::float8 as "moreInMs"
 from available left join chosen using (id) left join moved using (id)
 group by available.id, available.at, available.permits, available.first_at, available.by_rate, available.by_breaker,
          available.breaker_open_until, moved.next_call_at;
@@ -2398,7 +2398,7 @@ limited as materialized (
 free_by as materialized (
   select limited.*,
          case when rate_calls is not null then least(200, greatest(
-           0, 1 + floor((1 - extract(epoch from first_at - at)) / spacing))) end as by_rate,
+           0, 1 + floor((0.8 - extract(epoch from first_at - at)) / spacing))) end as by_rate,
          max_in_flight - in_flight as by_flight,
          case when not has_limits then 4 - in_flight end as by_slow_start,
          case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
@@ -2512,7 +2512,7 @@ select available.id as "channelId",
          when count(chosen.request_id) = 200 then 0
          when count(chosen.request_id) = available.by_rate then
            greatest(0, extract(epoch from coalesce(moved.next_call_at, available.first_at) - available.at)
-                       - 0.5) end)::float8 as "moreInMs"
+                       - 0.4) end)::float8 as "moreInMs"
 from available left join chosen using (id) left join moved using (id)
 group by available.id, available.at, available.permits, available.first_at, available.by_rate, available.by_breaker,
          available.breaker_open_until, moved.next_call_at;
@@ -5290,7 +5290,7 @@ from (select page.*,
 
 -- reschedule_send: Gives a scheduled send another time or contact, after lock_to_reschedule.
 -- $1: the send; $2: its time, null for the same; $3: the type of its contact, null for the same one; $4: its value;
--- $5: its name; $6, $7: the segments and the encoding of its SMS, which only another type of contact changes.
+-- $5: its name; $6: the segments, $7: the encoding of its SMS, which only another type of contact changes.
 with
 -- As it was.
 former as materialized (

@@ -73,7 +73,7 @@ const dropStatement = prepared(
 )
 
 /**
- * Grants the free permits of channels to their first due sends, the most urgent first: as many as the rate allows for the next second, as
+ * Grants the free permits of channels to their first due sends, the most urgent first: as many as the rate allows ahead, as
  * `max_in_flight` leaves free, and as the circuit breaker lets through. In a channel with none of these limits that is in slow
  * start, a few sends of its overflow get permits.
  */

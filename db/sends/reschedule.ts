@@ -29,7 +29,7 @@ const rescheduleStatement = prepared<Scheduled>(
   'Gives a scheduled send another time or contact, after lock_to_reschedule.',
   sqlText`
     -- $1: the send; $2: its time, null for the same; $3: the type of its contact, null for the same one; $4: its value;
-    -- $5: its name; $6, $7: the segments and the encoding of its SMS, which only another type of contact changes.
+    -- $5: its name; $6: the segments, $7: the encoding of its SMS, which only another type of contact changes.
     with
     -- As it was.
     former as materialized (

@@ -5,8 +5,8 @@
 
 /** A send is woken this long before the call of its permit, so that it is prepared in time. */
 export const headStartMs = 100
-/** How far ahead the permits of a rate are granted, so that their sends reach the worker in time. */
-export const grantAheadSeconds = 1
+/** How far ahead the permits of a rate are granted, so that their sends reach the worker in time. An urgent send waits for so long behind them. */
+export const grantAheadSeconds = 0.8
 /** Delay of the first call after a pause, so that its send can reach the worker. */
 export const startSeconds = 0.05
 /**
