@@ -303,7 +303,7 @@ export const sends = pgTable(
     expiresInSeconds: integer('expires_in_seconds'),
     /** The client's own notes on the send. */
     metadata: jsonb('metadata').$type<Metadata>(),
-    /** As SMS: by its text, or as the provider reported. Null if it isn't one, or only the provider knows the text. */
+    /** As SMS, by its text. Null if it isn't one, or only the provider knows the text. */
     segments: smallint('segments'),
     encoding: text('encoding').$type<SmsSize['encoding']>(),
     /** The time for which the client asked; null for at once. */
@@ -643,7 +643,7 @@ export const sendCountChanges = pgTable('send_count_changes', {
   /** `accepted`, or as `sends.counted_as`. */
   countedAs: text('counted_as').notNull(),
   change: integer('change').notNull(),
-  /** Those of the accepted sends. */
+  /** Segments of the accepted sends. */
   segments: integer('segments').notNull().default(0),
   priority: priority('priority').notNull().default(defaultPriority),
 })

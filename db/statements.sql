@@ -836,14 +836,14 @@ from (
   order by a.at desc, a.id desc limit 10001) l;
 
 -- count_callbacks_of_endpoint: Counts the callbacks of an endpoint in a state, for its page.
--- $1: the endpoint; $2: the state, null for all; $3: how many to look at.
-select count(*) filter (where l.state = $2 or $2 is null)::int as count, count(*) >= $3 as "isMore"
+-- $1: the endpoint; $2: the state, null for all.
+select count(*) filter (where l.state = $2 or $2 is null)::int as count, count(*) > 10000 as "isMore"
 from (
   select
     case when c.finished_at is null then 'waiting' when c.given_up then 'given_up' else 'delivered' end as state
   from callbacks c
   where c.endpoint_id = $1 and coalesce(c.sequence, 0) >= 0
-  order by c.created_at desc, c.request_id desc, c.sequence desc limit (select $3::int)) l;
+  order by c.created_at desc, c.request_id desc, c.sequence desc limit 10001) l;
 
 -- count_listed_channels: Counts the channels of a list of the console.
 -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id.
@@ -5290,7 +5290,7 @@ from (select page.*,
 
 -- reschedule_send: Gives a scheduled send another time or contact, after lock_to_reschedule.
 -- $1: the send; $2: its time, null for the same; $3: the type of its contact, null for the same one; $4: its value;
--- $5: its name; $6: the segments, $7: the encoding of its SMS, which only another type of contact changes.
+-- $5: its name; $6: the segments and $7: the encoding of its SMS, which only another type of contact changes.
 with
 -- As it was.
 former as materialized (
@@ -5314,9 +5314,14 @@ events as (
   from former f
   where not exists (select from send_events e where e.request_id = f.request_id and e.event = 'scheduled')
   union all
-  select s.request_id, clock_timestamp(), 'scheduled', json_build_object(
-      'sendAt', to_char(s.send_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-  from s),
+  select s.request_id, clock_timestamp(), 'scheduled', case when (s.contact_type, s.contact_value, s.contact_name)
+        is distinct from (former.contact_type, former.contact_value, former.contact_name)
+         then json_build_object(
+             'sendAt', to_char(s.send_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+             'contactChanged', true)
+         else json_build_object(
+             'sendAt', to_char(s.send_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end
+  from s join former using (request_id)),
 -- The counter of its segments.
 counted_segments as (
   insert into send_count_changes (account_id, channel_id, hour, priority, counted_as, change, segments)
@@ -6047,10 +6052,10 @@ old_callbacks as (
 trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
 select count(*)::int as trimmed from trimmed;
 
--- trim_usage_counts: Deletes a page of usage past its retention.
+-- trim_usage_counts: Deletes a page of the usage of months past its retention.
 with trimmed as (
   delete from usage_counts where ctid = any(array(
-    select ctid from usage_counts where day < now() - $1::interval
+    select ctid from usage_counts where day < date_trunc('month', (now() - $1::interval) at time zone 'UTC')::date
     limit $2 for update skip locked)) returning 1)
 select count(*)::int as trimmed from trimmed;
 
@@ -6270,44 +6275,49 @@ select true as "isNew", (select case when written.endpoint_ids is not null then
 with
 -- The counters of the days, and what has changed since they were added up.
 counted as (
-  select day, channel_id, priority, accepted,
-         sent + delivered + read + undelivered as sent, delivered + read as delivered,
-         undelivered, failed, uncertain, canceled, segments
+  select day, channel_id, priority, segments, accepted, sent, delivered, read, undelivered, failed, uncertain, canceled
   from usage_counts
   where account_id = $1 and day >= $2::date and day < $3::date
   union all
-  select (hour at time zone 'UTC')::date, channel_id, priority,
-         case when state in ('accepted') then change else 0 end,
-         case when state in ('sent', 'delivered', 'read', 'undelivered') then change else 0 end,
-         case when state in ('delivered', 'read') then change else 0 end,
-         case when state in ('undelivered') then change else 0 end,
-         case when state in ('failed') then change else 0 end,
-         case when state in ('uncertain') then change else 0 end,
-         case when state in ('canceled') then change else 0 end, segments
+  select (hour at time zone 'UTC')::date, channel_id, priority, segments,
+         case when state = 'accepted' then change else 0 end as accepted,
+         case when state = 'sent' then change else 0 end as sent,
+         case when state = 'delivered' then change else 0 end as delivered,
+         case when state = 'read' then change else 0 end as read,
+         case when state = 'undelivered' then change else 0 end as undelivered,
+         case when state = 'failed' then change else 0 end as failed,
+         case when state = 'uncertain' then change else 0 end as uncertain,
+         case when state = 'canceled' then change else 0 end as canceled
   from (select *, split_part(counted_as, '/', 1) as state from send_count_changes offset 0) c
   where account_id = $1 and hour >= $2::date::timestamp at time zone 'UTC'
     and hour < $3::date::timestamp at time zone 'UTC'),
+-- By day, channel and priority. Without accepted sends, a change came after the day was removed: it is no usage.
+of_days as (
+  select day, channel_id, priority,
+         sum(segments) as segments, sum(accepted) as accepted, sum(sent) as sent,
+         sum(delivered) as delivered, sum(read) as read, sum(undelivered) as undelivered,
+         sum(failed) as failed, sum(uncertain) as uncertain, sum(canceled) as canceled
+  from counted group by day, channel_id, priority having sum(accepted) > 0),
 -- Each with the group that it is in.
 grouped as (
   select case when $4::boolean then day end as by_day,
          case when $5::boolean then date_trunc('month', day)::date end as by_month,
-         case when $6::boolean then channel_id end as channel_id,
-         case when $7::boolean then priority end as by_priority, accepted, sent, delivered, undelivered,
-         failed, uncertain, canceled, segments
-  from counted)
-select to_char(by_day, 'YYYY-MM-DD') as day, to_char(by_month, 'YYYY-MM') as month, channel_id as "channelId",
-       (select name from channels where id = channel_id) as "channelName", by_priority as priority,
-       coalesce(sum(accepted), 0)::float8 as accepted,
-                  coalesce(sum(sent), 0)::float8 as sent,
-                  coalesce(sum(delivered), 0)::float8 as delivered,
-                  coalesce(sum(undelivered), 0)::float8 as undelivered,
-                  coalesce(sum(failed), 0)::float8 as failed,
-                  coalesce(sum(uncertain), 0)::float8 as uncertain,
-                  coalesce(sum(canceled), 0)::float8 as canceled,
-                  coalesce(sum(segments), 0)::float8 as segments
+         case when $6::boolean then channel_id end as of_channel,
+         case when $7::boolean then priority end as by_priority, of_days.*
+  from of_days)
+select to_char(by_day, 'YYYY-MM-DD') as day, to_char(by_month, 'YYYY-MM') as month, of_channel as "channelId",
+       (select name from channels where id = of_channel) as "channelName", by_priority as priority,
+       sum(accepted)::float8 as accepted,
+       sum(sent + delivered + read + undelivered)::float8 as sent,
+       sum(delivered + read)::float8 as delivered,
+       sum(undelivered)::float8 as undelivered,
+       sum(failed)::float8 as failed,
+       sum(uncertain)::float8 as uncertain,
+       sum(canceled)::float8 as canceled,
+       sum(segments)::float8 as segments
 from grouped
-group by by_day, by_month, channel_id, by_priority
-order by by_day, by_month, "channelName", channel_id, by_priority;
+group by by_day, by_month, of_channel, by_priority
+order by by_day, by_month, "channelName", of_channel, by_priority;
 
 -- waiting_of_flow: Finds the oldest sends of an account that have not ended, by their flow.
 -- $1: the account; $2: its reference or flow; $3: after this time, in microseconds; $4: and this send; $5: how many.

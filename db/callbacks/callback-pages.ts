@@ -107,14 +107,14 @@ const countStatement = prepared<Count>(
   'count_callbacks_of_endpoint',
   'Counts the callbacks of an endpoint in a state, for its page.',
   sqlText`
-    -- $1: the endpoint; $2: the state, null for all; $3: how many to look at.
-    select count(*) filter (where l.state = $2 or $2 is null)::int as count, count(*) >= $3 as "isMore"
+    -- $1: the endpoint; $2: the state, null for all.
+    select count(*) filter (where l.state = $2 or $2 is null)::int as count, count(*) > ${mostCounted} as "isMore"
     from (
       select
         ${stateOf} as state
       from callbacks c
       where c.endpoint_id = $1 and coalesce(c.sequence, 0) >= 0
-      ${newestFirst('c')} limit (select $3::int)) l`,
+      ${newestFirst('c')} limit ${mostCounted + 1}) l`,
 )
 
 /** By the index of those that wait, since these may be older than all that is looked at. */
@@ -134,7 +134,7 @@ export async function countCallbacks(
 ): Promise<Count> {
   const [found] = await (state === 'waiting'
     ? countWaitingStatement(db, [endpointId])
-    : countStatement(db, [endpointId, state ?? null, maxLookedAt]))
+    : countStatement(db, [endpointId, state ?? null]))
   return found ?? { count: 0, isMore: false }
 }
 

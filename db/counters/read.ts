@@ -15,7 +15,10 @@ export type CountedSet = { of: 'all' } | { of: 'account' | 'channel'; id: string
 
 const changed = partsOf('counted_as')
 
-const changedColumns = counters.map((name) => `case when state = '${name}' then change else 0 end as ${name}`)
+/** SQL of the counters that a change with its `state` changes. */
+export const changedColumns = counters.map(
+  (name) => `case when state = '${name}' then change else 0 end as ${name}`,
+)
 
 /** SQL of the channels of a set: `$2` is what it is of, `$3` its id. */
 const channelsOfSet = sqlText`

@@ -1,8 +1,9 @@
 import type { UsageGroup, UsageSpan } from '../../src/core/accounts/usage-query.ts'
 import type { Priority } from '../../src/core/sends/priority.ts'
 import type { Database } from '../connection/client.ts'
-import { prepared, sqlText } from '../statement.ts'
-import { partsOf } from './fold.ts'
+import { prepared, sqlList, sqlText } from '../statement.ts'
+import { counters, partsOf } from './fold.ts'
+import { changedColumns } from './read.ts'
 
 /** The sends of an account that were accepted on some days, by what they are now. Each is a number of sends, but the segments. */
 export interface Usage {
@@ -27,10 +28,19 @@ export interface Usage {
   segments: number
 }
 
-const state = partsOf('counted_as').state
-const changed = (...states: string[]) =>
-  `case when state in (${states.map((one) => `'${one}'`).join(', ')}) then change else 0 end`
-const sum = (column: string, name = column) => `coalesce(sum(${column}), 0)::float8 as ${name}`
+/** What is returned, added up from the counters. A send is counted in one of these at a time. */
+const figures = {
+  accepted: 'accepted',
+  sent: 'sent + delivered + read + undelivered',
+  delivered: 'delivered + read',
+  undelivered: 'undelivered',
+  failed: 'failed',
+  uncertain: 'uncertain',
+  canceled: 'canceled',
+  segments: 'segments',
+}
+
+const sums = (...columns: string[]) => sqlList(columns.map((column) => `sum(${column}) as ${column}`))
 
 /** A trigger adds the changes of counters to `usage_counts` when they are added up (migration 0040). */
 const usageStatement = prepared<Usage>(
@@ -42,39 +52,35 @@ const usageStatement = prepared<Usage>(
     with
     -- The counters of the days, and what has changed since they were added up.
     counted as (
-      select day, channel_id, priority, accepted,
-             sent + delivered + read + undelivered as sent, delivered + read as delivered,
-             undelivered, failed, uncertain, canceled, segments
+      select day, channel_id, priority, segments, ${sqlList(counters)}
       from usage_counts
       where account_id = $1 and day >= $2::date and day < $3::date
       union all
-      select (hour at time zone 'UTC')::date, channel_id, priority,
-             ${changed('accepted')},
-             ${changed('sent', 'delivered', 'read', 'undelivered')},
-             ${changed('delivered', 'read')},
-             ${changed('undelivered')},
-             ${changed('failed')},
-             ${changed('uncertain')},
-             ${changed('canceled')}, segments
-      from (select *, ${state} as state from send_count_changes offset 0) c
+      select (hour at time zone 'UTC')::date, channel_id, priority, segments,
+             ${changedColumns.join(',\n')}
+      from (select *, ${partsOf('counted_as').state} as state from send_count_changes offset 0) c
       where account_id = $1 and hour >= $2::date::timestamp at time zone 'UTC'
         and hour < $3::date::timestamp at time zone 'UTC'),
+    -- By day, channel and priority. Without accepted sends, a change came after the day was removed: it is no usage.
+    of_days as (
+      select day, channel_id, priority,
+             ${sums('segments', ...counters)}
+      from counted group by day, channel_id, priority having sum(accepted) > 0),
     -- Each with the group that it is in.
     grouped as (
       select case when $4::boolean then day end as by_day,
              case when $5::boolean then date_trunc('month', day)::date end as by_month,
-             case when $6::boolean then channel_id end as channel_id,
-             case when $7::boolean then priority end as by_priority, accepted, sent, delivered, undelivered,
-             failed, uncertain, canceled, segments
-      from counted)
-    select to_char(by_day, 'YYYY-MM-DD') as day, to_char(by_month, 'YYYY-MM') as month, channel_id as "channelId",
-           (select name from channels where id = channel_id) as "channelName", by_priority as priority,
-           ${['accepted', 'sent', 'delivered', 'undelivered', 'failed', 'uncertain', 'canceled', 'segments']
-             .map((name) => sum(name))
-             .join(',\n           ')}
+             case when $6::boolean then channel_id end as of_channel,
+             case when $7::boolean then priority end as by_priority, of_days.*
+      from of_days)
+    select to_char(by_day, 'YYYY-MM-DD') as day, to_char(by_month, 'YYYY-MM') as month, of_channel as "channelId",
+           (select name from channels where id = of_channel) as "channelName", by_priority as priority,
+           ${Object.entries(figures)
+             .map(([name, figure]) => `sum(${figure})::float8 as ${name}`)
+             .join(',\n')}
     from grouped
-    group by by_day, by_month, channel_id, by_priority
-    order by by_day, by_month, "channelName", channel_id, by_priority`,
+    group by by_day, by_month, of_channel, by_priority
+    order by by_day, by_month, "channelName", of_channel, by_priority`,
 )
 
 /** The usage of an account in whole days, a row for each group that has sends; one row if it isn't divided. */
@@ -86,10 +92,11 @@ export async function readUsage(
   const by = (group: UsageGroup) => groupBy.includes(group)
   const groups = [by('day'), by('month'), by('channel'), by('priority')]
   const rows = await usageStatement(db, [accountId, from, to, ...groups])
-  return rows.length > 0 || groupBy.length > 0 ? rows : [nothing]
+  return rows.length > 0 || groupBy.length > 0 ? rows : [noUsage]
 }
 
-const nothing: Usage = {
+/** Of a span without sends. */
+export const noUsage: Usage = {
   ...{ day: null, month: null, channelId: null, channelName: null, priority: null },
   ...{
     accepted: 0,

@@ -7,7 +7,7 @@ import { isFailing } from './channels.ts'
 /** So many of each are shown; all are counted. */
 const shown = 10
 
-/** Of the account `$1`, or of all. */
+/** SQL that is true for a row of the account `$1`, or of any. */
 const isAsked = (of: string) => `($1::uuid is null or ${of}.account_id = $1)`
 
 /** A channel whose sends don't go. */

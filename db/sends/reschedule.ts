@@ -6,7 +6,7 @@ import { type Database, inTransaction, type Transaction } from '../connection/cl
 import { countResized } from '../counters/counted-as.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 import { recordOfScheduled } from './both-tables.ts'
-import { eventOf } from './event-sql.ts'
+import { eventOf, fieldsOf } from './event-sql.ts'
 
 const isOwn = '($2::uuid is null or account_id = $2)'
 
@@ -23,13 +23,18 @@ const lockStatement = prepared<{ isFound: true }>(
 
 export type Scheduled = SendRecord & { sendAt: Date }
 
+const sendAt = isoText('s.send_at')
+const isContactChanged = sqlText`
+  (s.contact_type, s.contact_value, s.contact_name)
+    is distinct from (former.contact_type, former.contact_value, former.contact_name)`
+
 /** The event of its accept is derived from its row as long as no other is stored (`accept` in src/core/sends/timeline.ts). */
 const rescheduleStatement = prepared<Scheduled>(
   'reschedule_send',
   'Gives a scheduled send another time or contact, after lock_to_reschedule.',
   sqlText`
     -- $1: the send; $2: its time, null for the same; $3: the type of its contact, null for the same one; $4: its value;
-    -- $5: its name; $6: the segments, $7: the encoding of its SMS, which only another type of contact changes.
+    -- $5: its name; $6: the segments and $7: the encoding of its SMS, which only another type of contact changes.
     with
     -- As it was.
     former as materialized (
@@ -52,13 +57,20 @@ const rescheduleStatement = prepared<Scheduled>(
       from former f
       where not exists (select from send_events e where e.request_id = f.request_id and e.event = 'scheduled')
       union all
-      select s.request_id, ${eventOf('clock_timestamp()', 'scheduled', { sendAt: isoText('s.send_at') })}
-      from s),
+      select s.request_id, ${eventOf(
+        'clock_timestamp()',
+        'scheduled',
+        sqlText`
+          case when ${isContactChanged}
+               then ${fieldsOf('scheduled', { sendAt, contactChanged: 'true' })}
+               else ${fieldsOf('scheduled', { sendAt })} end`,
+      )}
+      from s join former using (request_id)),
     ${countResized('former', 's')}
     select ${recordOfScheduled} from s`,
 )
 
-/** What a move changes. */
+/** The changes of a move. */
 export interface Move {
   requestId: string
   /** The account whose send it has to be; any, if it is an operator's or support's move. */
@@ -89,7 +101,7 @@ export async function rescheduleSend(
   })
 }
 
-/** What a scheduled send has that a new contact has to suit. */
+/** The parts of a scheduled send that a new contact has to suit. */
 export interface ScheduledContent {
   channelId: string
   provider: string

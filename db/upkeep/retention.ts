@@ -154,11 +154,11 @@ const trimFailuresStatement = trimCounters('failure_counts')
 
 const trimUsageStatement = prepared<{ trimmed: number }>(
   'trim_usage_counts',
-  'Deletes a page of usage past its retention.',
+  'Deletes a page of the usage of months past its retention.',
   sqlText`
     with trimmed as (
       delete from usage_counts where ctid = any(array(
-        select ctid from usage_counts where day < now() - $1::interval
+        select ctid from usage_counts where day < date_trunc('month', (now() - $1::interval) at time zone 'UTC')::date
         limit $2 for update skip locked)) returning 1)
     select count(*)::int as trimmed from trimmed`,
 )

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { readUsage, type Usage } from '../../db/counters/usage.ts'
+import { noUsage, readUsage, type Usage } from '../../db/counters/usage.ts'
 import {
   parseGroups,
   spanOfMonth,
@@ -35,7 +35,7 @@ export function usageCommands(program: Command, answer: Answerer): void {
           return { ...month, usage: rows.map((row) => withGroups(row, by)) }
         },
         ({ usage }) =>
-          csv ? csvOf(usage) : usage.map((row) => renderFields(row)).join('\n\n') || 'no sends',
+          csv ? csvOf(usage, by) : usage.map((row) => renderFields(row)).join('\n\n') || 'no sends',
       )
     })
 }
@@ -54,13 +54,10 @@ function withGroups(
   }
 }
 
-function csvOf(rows: readonly object[]): string {
-  const [first] = rows
-  if (!first) return ''
-  return [Object.keys(first), ...rows.map((row) => Object.values(row).map(String))]
-    .map(csvRecord)
-    .join('')
-    .trimEnd()
+/** A month without sends has the header, too. */
+function csvOf(rows: readonly object[], by: readonly UsageGroup[]): string {
+  const header = Object.keys(withGroups(noUsage, by))
+  return [header, ...rows.map((row) => Object.values(row).map(String))].map(csvRecord).join('').trimEnd()
 }
 
 function month(text: string): UsageSpan {

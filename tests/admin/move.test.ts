@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { updateChannel } from '../../db/accounts/channels.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { timelineOf } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'
@@ -41,6 +42,7 @@ test('a scheduled send is given to another contact by its page, and the audit sa
   expect(await contactOf(requestId)).toMatchObject({ value: after })
   const { text, html } = await page(requestId)
   expect(text).toContain('gave a scheduled send another contact')
+  expect(text).toContain('Given to another contact: to be sent at')
   for (const contact of [before, after]) expect(html).not.toContain(contact)
   expect(service.logsOf(requestId).filter(({ event }) => event === 'scheduled')).toHaveLength(2)
 })
@@ -51,6 +53,16 @@ test.each(['', '12', 'ann@', 'Ann'])('%j is no contact: nothing changes', async 
   const { status, text } = await move(requestId, typed)
   expect([status, text]).toEqual([400, expect.stringContaining('Contact: ')])
   expect(await timelineOf(service, requestId)).toEqual(before)
+})
+
+test('a number of a country to which its channel does not send is refused by the page, too', async () => {
+  const before = newContact()
+  const requestId = await scheduled(before)
+  await updateChannel(service.runtime.db, account.channelId, { countries: ['DE'] })
+  const { status, text } = await move(requestId, '+43664123456')
+  await updateChannel(service.runtime.db, account.channelId, { countries: null })
+  expect([status, text]).toEqual([400, expect.stringContaining('sends to numbers of DE only')])
+  expect(await contactOf(requestId)).toMatchObject({ value: before })
 })
 
 test('a send that is due, or waits for no time, offers no other contact and takes none', async () => {

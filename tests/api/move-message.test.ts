@@ -115,7 +115,19 @@ test('a scheduled send is given to another contact, alone and with another time,
   })
   expect([both.status, contactOf(both.body)]).toEqual([200, { type: 'phone', value: third, name: 'Ben' }])
   const { events } = await timelineOf(service, requestId)
-  expect(events.map(({ event }) => event)).toEqual(['accepted', 'scheduled', 'scheduled', 'scheduled'])
+  const contactChanged = true
+  expect(events).toMatchObject([
+    { event: 'accepted' },
+    { event: 'scheduled', sendAt },
+    { event: 'scheduled', sendAt, contactChanged },
+    { event: 'scheduled', sendAt: later, contactChanged },
+  ])
+  const same = await move(service, account, requestId, {
+    sendAt,
+    contact: { value: third, name: 'Ben' },
+  })
+  expect(same.status).toBe(200)
+  expect((await timelineOf(service, requestId)).events.at(-1)).not.toHaveProperty('contactChanged')
   const listed = async (contact: string) => (await list(service, account, { contact })).body.messages.length
   expect(await Promise.all([first, second, third].map(listed))).toEqual([0, 0, 1])
   await makeDue(service, requestId)

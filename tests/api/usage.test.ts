@@ -1,7 +1,10 @@
+import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { foldCounts } from '../../db/counters/fold.ts'
+import { sendCountChanges, usageCounts } from '../../db/schema.ts'
+import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { accept, buildAccount, buildChannel, buildKey, request, textBody } from '../support/builders.ts'
-import { runCli } from '../support/cli.ts'
+import { runCli, startCli } from '../support/cli.ts'
 import { expectError } from '../support/expect-error.ts'
 import { cancel, inSeconds } from '../support/later.ts'
 import { serviceOfFile } from '../support/service.ts'
@@ -68,6 +71,7 @@ test.each([
   ['from=2026-02-30&to=2026-11-01', /from: has to be a day, such as 2026-10-01/],
   ['from=2026-10&to=2026-11-01', /from: has to be a day/],
   ['from=2026-11-01&to=2026-11-01', /to: has to be after from/],
+  ['from=2025-01-01&to=2026-01-03&groupBy=channel,day', /to: at most 366 days after from, by day/],
   ['from=2026-10-01&to=2026-11-01&groupBy=flow', /groupBy: has to be one or more of/],
   ['from=2026-10-01&to=2026-11-01&groupBy=day,month', /groupBy: has to be one or more of/],
   ['from=2026-10-01&to=2026-11-01&month=2026-10', /month: unknown parameter/],
@@ -77,18 +81,71 @@ test.each([
   expectError(await usageOf(apiKey, query), 400, message)
 })
 
+test('366 days are read by day, and longer spans otherwise', async () => {
+  const { apiKey } = await buildUsed()
+  for (const query of ['to=2026-01-02&groupBy=day', 'to=2030-01-01&groupBy=month,channel', 'to=2030-01-01'])
+    expect((await usageOf(apiKey, `from=2025-01-01&${query}`)).status).toBe(200)
+})
+
+test('a change of a send whose day was removed makes no usage, before and after it is added up', async () => {
+  const { account, apiKey } = await buildUsed()
+  while ((await foldCounts(db, 1000)) > 0);
+  await db.delete(usageCounts).where(eq(usageCounts.channelId, account.channelId))
+  const hour = new Date(new Date().setUTCMinutes(0, 0, 0))
+  const change = { accountId: account.accountId, channelId: account.channelId, hour }
+  const countChanges = () =>
+    db.insert(sendCountChanges).values([
+      { ...change, priority: 'urgent', countedAs: 'failed', change: -1 },
+      { ...change, priority: 'urgent', countedAs: 'sent', change: 1 },
+    ])
+  await countChanges()
+  const rest = { accepted: 2, sent: 0, failed: 0, canceled: 1, segments: 4 }
+  for (const _ of ['pending', 'added up']) {
+    expect((await usageOf(apiKey, `from=${today}&to=${tomorrow}`)).body.usage).toMatchObject([rest])
+    while ((await foldCounts(db, 1000)) > 0);
+  }
+})
+
+test('usage is removed by whole months, which ended as long ago as it is kept', async () => {
+  const { accountId, channelId } = await buildAccount(service)
+  const kept = { days: 90, mediaHours: 24, callbackDays: 7, auditDays: 365, usageMonths: 25 }
+  const first = new Date()
+  first.setUTCDate(1)
+  first.setUTCMonth(first.getUTCMonth() - 25)
+  const last = new Date(first.getTime() - 86_400_000)
+  const zero = { sent: 0, ...zeros, read: 0, canceled: 0, segments: 0 }
+  const row = { accountId, channelId, accepted: 1, priority: 'normal' as const, ...zero }
+  const days = [last, first].map((day) => day.toISOString().slice(0, 10))
+  await db.insert(usageCounts).values(days.map((day) => ({ ...row, day })))
+  while (((await retentionTrims(kept).usage?.(db, 100)) ?? 0) > 0);
+  const left = await db.select().from(usageCounts).where(eq(usageCounts.accountId, accountId))
+  expect(left.map(({ day }) => day)).toEqual([days[1]])
+})
+
 test('another permission reads no usage', async () => {
   const { apiKey } = await buildAccount(service)
   expectError(await usageOf(apiKey, `from=${today}&to=${tomorrow}`), 403)
 })
 
 test('outbound usage prints a month by channel, as JSON and as CSV', async () => {
-  const { account } = await buildUsed()
+  const { account, other } = await buildUsed()
   const args = ['usage', '--account', account.accountId, '--month', today.slice(0, 7)]
   const { stdout } = await runCli(service, ...args, '--by', 'day')
-  expect(JSON.parse(stdout).usage).toEqual([
-    { day: today, accepted: 3, sent: 0, ...zeros, canceled: 1, segments: 6 },
-  ])
+  const sums = { accepted: 3, sent: 0, ...zeros, canceled: 1, segments: 6 }
+  expect(JSON.parse(stdout).usage).toEqual([{ day: today, ...sums }])
+  const asCsv = await startCli(service, {}, ...args, '--by', 'channel', '--csv').ended
+  const [header, ...rows] = asCsv.stdout.trim().split(/\r?\n/)
+  const columns = ['channelId', 'channelName', ...Object.keys(sums)]
+  expect(header).toBe(columns.map((name) => `"${name}"`).join(','))
+  const of = (id: string) => rows.find((row) => row.startsWith(`"${id}"`))?.replaceAll('"', '')
+  expect(rows).toHaveLength(2)
+  expect(of(account.channelId)).toMatch(/,1,0,0,0,0,0,0,2$/)
+  expect(of(other.channelId)).toMatch(/,2,0,0,0,0,0,1,4$/)
+  const both = await runCli(service, ...args, '--csv')
+  expect(both).toMatchObject({ status: 64, stdout: '' })
+  expect(both.stderr).toContain('Use --csv or --json, not both')
+  const empty = ['usage', '--account', account.accountId, '--month', '2020-02', '--by', 'channel', '--csv']
+  expect((await startCli(service, {}, ...empty).ended).stdout.trim()).toBe(header)
 })
 
 test.each(['2026-13', '2026-1', '2026', 'October', '2026-10-01'])(

@@ -2,11 +2,20 @@ import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
+import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { sends } from '../../db/schema.ts'
 import { listSuppressions } from '../../db/suppression/entries.ts'
 import { causes } from '../../src/core/suppression/suppression.ts'
 import { namesOf, received, timelineOf } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  buildKey,
+  request,
+  textBody,
+} from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { buildEndpoint, callbacksOf } from '../support/endpoints.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -23,6 +32,7 @@ const { db } = service.runtime
 const { mailServer } = await openMailReceivers()
 const account = await buildAccount(service)
 await updateChannel(db, account.channelId, { oneClick: true })
+const manager = await buildKey(service, account.accountId, { permissions: ['suppressions:manage'] })
 const endpoint = await buildEndpoint(service, account.accountId, 'https://127.0.0.1/in', [
   'message.unsubscribed',
 ])
@@ -78,6 +88,41 @@ test('a post to the address in a mail suppresses its contact on its channel, and
   expect((await finishedTimeline(service, next, account.apiKey)).reason).toBe(causes.opt_out.storedReason)
 })
 
+test.each<[string, (contact: string) => string]>([
+  ['has capitals', (contact) => contact],
+  ['is suppressed in another spelling', (contact) => contact.toLowerCase()],
+])('a contact that %s is suppressed once, in all spellings', async (_what, spelled) => {
+  const contact = `Ann.${anyone()}`
+  const { requestId, headers } = await mailTo(contact)
+  if (spelled(contact) !== contact) {
+    const entry = { contact: { value: spelled(contact), type: 'email' }, channelId: account.channelId }
+    const added = await request(service, '/v1/suppressions', {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${manager.apiKey}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(entry),
+    })
+    expect(added.status).toBe(201)
+  }
+  expect((await oneClick(linkIn(headers))).status).toBe(200)
+  const found = (await listSuppressions(db, account.accountId, { limit: 1000 })).filter(
+    ({ contactValue }) => contactValue?.toLowerCase() === contact.toLowerCase(),
+  )
+  expect(found).toHaveLength(1)
+  expect(await told(requestId)).toHaveLength(spelled(contact) === contact ? 1 : 0)
+  const next = await accept(service, account, textBody('Again', contact.toUpperCase()))
+  expect((await finishedTimeline(service, next, account.apiKey)).status).toBe('failed')
+})
+
+test('the address holds after its channel was deleted', async () => {
+  const channelId = await buildChannel(service, account.accountId)
+  await updateChannel(db, channelId, { oneClick: true })
+  const contact = anyone()
+  const { headers } = await mailTo(contact, undefined, { ...account, channelId })
+  await deleteChannel(db, channelId)
+  expect((await oneClick(linkIn(headers))).status).toBe(200)
+  expect(await entries(contact)).toMatchObject([{ cause: 'opt_out', channelId }])
+})
+
 test('to look at the address changes nothing, as scanners of mail do, and shows a page with one button', async () => {
   const contact = anyone()
   const path = linkIn((await mailTo(contact)).headers)
@@ -129,11 +174,11 @@ test('a mail server gets both headers, and the same address at each attempt; a p
   mailServer.answerNext({ at: 'end', reply: '451 4.3.0 later' })
   const requestId = await accept(service, by, textBody('Hello', contact))
   await finishedTimeline(service, requestId, account.apiKey)
-  const addresses = mailServer.calls
-    .filter(({ to }) => to.includes(contact))
-    .map(({ mail }) => mail?.headers['list-unsubscribe'])
-  expect(addresses.length).toBeGreaterThan(0)
-  expect(new Set(addresses).size).toBe(1)
+  const calls = () => mailServer.calls.filter(({ to }) => to.includes(contact))
+  const addresses = calls().map(({ mail }) => mail?.headers['list-unsubscribe'])
+  expect(addresses).toEqual([expect.stringMatching(/^<https:\/\/[^>]+\/unsubscribe\/[\w-]+>$/), addresses[0]])
+  for (const { mail } of calls())
+    expect(mail?.headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click')
   const phone = await accept(service, account, textBody())
   await finishedTimeline(service, phone, account.apiKey)
   expect((await received(service, phone))[0]?.message).not.toHaveProperty('email')

@@ -385,7 +385,7 @@ class Routes:
         For an invoice. A send counts on the day of its accept, in UTC, as what it is now. The sum of days is that of the month, the sum of channels that of the account. Reading doesn't count for the account's rate limit, but for the limit of the key.
 
         from_: The first day, in UTC. Required.
-        to: The day after the last one, in UTC. Required.
+        to: The day after the last one, in UTC. Required. By day, at most 366 days after `from`.
         group_by: By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum.
 """
         return self._once("GET", "/v1/usage", query={"from": from_, "to": to, "groupBy": group_by}, is_repeatable=True)
@@ -770,7 +770,7 @@ class AsyncRoutes:
         For an invoice. A send counts on the day of its accept, in UTC, as what it is now. The sum of days is that of the month, the sum of channels that of the account. Reading doesn't count for the account's rate limit, but for the limit of the key.
 
         from_: The first day, in UTC. Required.
-        to: The day after the last one, in UTC. Required.
+        to: The day after the last one, in UTC. Required. By day, at most 366 days after `from`.
         group_by: By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum.
 """
         return await self._once("GET", "/v1/usage", query={"from": from_, "to": to, "groupBy": group_by}, is_repeatable=True)

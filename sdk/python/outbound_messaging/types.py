@@ -497,7 +497,7 @@ class _TimelineRequired(TypedDict):
     metadata: Optional[Dict[str, str]]
     """Your own notes. Null if the request gave none, or after the contact was erased."""
     segments: Optional[int]
-    """How many segments the text takes as SMS, as vendors bill it, or as the provider reported. Null if it does not go as SMS, or only the provider knows the text."""
+    """How many segments the text takes as SMS, as vendors bill it. Null if it does not go as SMS, or only the provider knows the text."""
     encoding: Optional[Literal["gsm-7", "ucs-2"]]
     """The encoding of the SMS: `ucs-2`, with less than half of the characters in a segment, if a character is not in the alphabet of GSM. Null as `segments` is."""
     reason: Optional[str]
@@ -563,7 +563,7 @@ class SendSummary(TypedDict):
     metadata: Optional[Dict[str, str]]
     """Your own notes. Null if the request gave none, or after the contact was erased."""
     segments: Optional[int]
-    """How many segments the text takes as SMS, as vendors bill it, or as the provider reported. Null if it does not go as SMS, or only the provider knows the text."""
+    """How many segments the text takes as SMS, as vendors bill it. Null if it does not go as SMS, or only the provider knows the text."""
     encoding: Optional[Literal["gsm-7", "ucs-2"]]
     """The encoding of the SMS: `ucs-2`, with less than half of the characters in a segment, if a character is not in the alphabet of GSM. Null as `segments` is."""
     reason: Optional[str]
@@ -866,7 +866,7 @@ class ChangedSend(TypedDict):
     metadata: Optional[Dict[str, str]]
     """Your own notes. Null if the request gave none, or after the contact was erased."""
     segments: Optional[int]
-    """How many segments the text takes as SMS, as vendors bill it, or as the provider reported. Null if it does not go as SMS, or only the provider knows the text."""
+    """How many segments the text takes as SMS, as vendors bill it. Null if it does not go as SMS, or only the provider knows the text."""
     encoding: Optional[Literal["gsm-7", "ucs-2"]]
     """The encoding of the SMS: `ucs-2`, with less than half of the characters in a segment, if a character is not in the alphabet of GSM. Null as `segments` is."""
     priority: Literal["urgent", "normal", "bulk"]
@@ -1086,15 +1086,20 @@ class AcceptedEvent(TypedDict):
     """The name of the event."""
 
 
-class ScheduledEvent(TypedDict):
-    """It was accepted to be sent later, or was moved to another time or contact."""
-
+class _ScheduledEventRequired(TypedDict):
     at: str
     """The time, in UTC."""
     event: Literal["scheduled"]
     """The name of the event."""
     sendAt: str
     """Not before this time, in UTC."""
+
+
+class ScheduledEvent(_ScheduledEventRequired, total=False):
+    """It was accepted to be sent later, or was moved to another time or contact."""
+
+    contactChanged: Literal[True]
+    """It was given to another contact."""
 
 
 class ConversationClosedEvent(TypedDict):

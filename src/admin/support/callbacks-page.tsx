@@ -1,21 +1,16 @@
 import { findCallbacksOfSend, type ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
-import { findSend } from '../../../db/sends/sends.ts'
-import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { CallbackTable } from '../endpoints/callback-table.tsx'
-import { PageError } from '../errors.tsx'
 import { Layout } from '../page/layout.tsx'
 import { allow } from '../people/allow.ts'
+import { sendOf } from './find-send.ts'
 import { SendTabs } from './send-tabs.tsx'
 
 /** The callbacks of a send. */
 export function callbacksOfSend({ db }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   app.get('/', allow('support'), async (c) => {
-    const requestId = c.req.param('requestId') ?? ''
-    const isKnown = canBeRecordId(requestId) && (await findSend(db, requestId))
-    if (!isKnown)
-      throw new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
+    const { requestId } = (await sendOf(db, c.req.param('requestId'))).send
     return c.html(
       <CallbacksPage requestId={requestId} callbacks={await findCallbacksOfSend(db, [requestId])} />,
     )

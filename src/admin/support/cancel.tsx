@@ -1,8 +1,6 @@
 import { audited } from '../../../db/audit/record.ts'
 import { cancelSend } from '../../../db/sends/cancel.ts'
-import { findSend } from '../../../db/sends/sends.ts'
 import { sendCanceled } from '../../core/accounts/audit-details.ts'
-import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { mayHaveGotThrough } from '../../core/sends/doubt.ts'
 import { buildTimeline, type SendRecord, type SendStatus } from '../../core/sends/timeline.ts'
 import { cancelEnd, logEnd } from '../../sends/send-end.ts'
@@ -12,9 +10,8 @@ import { PageError } from '../errors.tsx'
 import { Layout } from '../page/layout.tsx'
 import { contactsSeen, showContact } from '../page/masking.ts'
 import { allow } from '../people/allow.ts'
+import { sendOf } from './find-send.ts'
 
-const notFound = () =>
-  new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
 const notCancelable = (status: SendStatus) =>
   new PageError(409, `It is ${status}: only a send that waits can be canceled.`)
 
@@ -23,25 +20,22 @@ export function cancel({ db, log, settings }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
   app.get('/', allow('support'), async (c) => {
-    const requestId = c.req.param('requestId') ?? ''
-    const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
-    if (!found) throw notFound()
-    if (found.send.status !== 'queued') throw notCancelable(found.send.status)
-    const isInDoubt = mayHaveGotThrough(buildTimeline(found.send, found.events, 'masked').events)
-    const contact = showContact(found.send, contactsSeen(c, settings, { requestId }))
-    return c.html(<ConfirmationPage send={found.send} {...{ contact, isInDoubt }} />)
+    const { send, events } = await sendOf(db, c.req.param('requestId'))
+    if (send.status !== 'queued') throw notCancelable(send.status)
+    const isInDoubt = mayHaveGotThrough(buildTimeline(send, events, 'masked').events)
+    const contact = showContact(send, contactsSeen(c, settings, { requestId: send.requestId }))
+    return c.html(<ConfirmationPage {...{ send, contact, isInDoubt }} />)
   })
 
   app.post('/', allow('support'), async (c) => {
-    const requestId = c.req.param('requestId') ?? ''
-    const canceled = canBeRecordId(requestId)
-      ? await audited(
-          db,
-          (transaction) => cancelSend(transaction, requestId),
-          (canceled) => canceled?.isNew && { ...pageActor(c), ...sendCanceled(requestId, canceled.status) },
-        )
-      : undefined
-    if (!canceled) throw notFound()
+    const { send } = await sendOf(db, c.req.param('requestId'))
+    const { requestId } = send
+    const canceled = await audited(
+      db,
+      (transaction) => cancelSend(transaction, requestId),
+      (canceled) => canceled?.isNew && { ...pageActor(c), ...sendCanceled(requestId, canceled.status) },
+    )
+    if (!canceled) throw notCancelable(send.status)
     const { status, isNew } = canceled
     if (isNew) logEnd(log, cancelEnd(requestId, canceled, { by: c.get('person').name }))
     else if (status !== 'canceled') throw notCancelable(status)

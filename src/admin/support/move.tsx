@@ -1,11 +1,8 @@
 import { audited } from '../../../db/audit/record.ts'
 import { findScheduledContent, rescheduleSend } from '../../../db/sends/reschedule.ts'
-import { findSend } from '../../../db/sends/sends.ts'
-import { type Contact, contactKinds, contactTypes, wholeContact } from '../../core/contacts/contact.ts'
+import { type Contact, contactIssue, parseContact, wholeContact } from '../../core/contacts/contact.ts'
 import { smsSizeOf } from '../../core/messages/segments.ts'
-import { canBeRecordId } from '../../core/requests/record-id.ts'
-import { contactIssue } from '../../core/sends/send-issue.ts'
-import { contact as contactSchema } from '../../core/sends/send-request.ts'
+import { unreachableIssue } from '../../core/sends/send-issue.ts'
 import type { SendRecord, SendStatus } from '../../core/sends/timeline.ts'
 import { logEvent } from '../../platform/log/logger.ts'
 import { providerOf } from '../../providers/known.ts'
@@ -17,10 +14,9 @@ import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { contactsSeen, showContact } from '../page/masking.ts'
 import { allow } from '../people/allow.ts'
+import { sendOf } from './find-send.ts'
 import { fieldsOf } from './form-fields.ts'
 
-const notFound = () =>
-  new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
 const notMovable = (status: SendStatus) =>
   new PageError(
     409,
@@ -32,14 +28,15 @@ export function move({ db, log, settings }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
   app.get('/', allow('operator'), async (c) => {
-    const send = await find(c.req.param('requestId') ?? '')
+    const { send } = await sendOf(db, c.req.param('requestId'))
     if (!(await findScheduledContent(db, send.requestId))) throw notMovable(send.status)
     const contact = showContact(send, contactsSeen(c, settings, { requestId: send.requestId }))
     return c.html(<MovePage send={send} contact={contact} />)
   })
 
   app.post('/', allow('operator'), async (c) => {
-    const { requestId, status, contactType, contactValue } = await find(c.req.param('requestId') ?? '')
+    const { send } = await sendOf(db, c.req.param('requestId'))
+    const { requestId, status, contactType, contactValue } = send
     const contact = contactIn((await fieldsOf(c)).contact)
     const content = await findScheduledContent(db, requestId)
     if (!content) throw notMovable(status)
@@ -47,7 +44,7 @@ export function move({ db, log, settings }: AdminRuntime): AdminApp {
     const isSame = contact.type === contactType && contact.value === contactValue
     if (isSame) return c.redirect(`/support/${requestId}`, 303)
     const rules = providerOf(content.provider)
-    const issue = contactIssue(rules, contact, content.message, content.countries)
+    const issue = unreachableIssue(rules, contact, content.message, content.countries)
     if (issue) throw new PageError(400, `${issue}.`)
     const sms = smsSizeOf(rules, contact, content.message)
     const moved = await audited(
@@ -55,27 +52,20 @@ export function move({ db, log, settings }: AdminRuntime): AdminApp {
       (transaction) => rescheduleSend(transaction, { requestId, contact, sms }),
       (moved) => moved && { ...pageActor(c), action: 'send.move', target: requestId },
     )
-    if (!moved) throw notMovable((await find(requestId)).status)
+    if (!moved) throw notMovable((await sendOf(db, requestId)).send.status)
     logEvent(log, requestId, 'scheduled', { sendAt: moved.sendAt.toISOString() })
     log.info({ event: 'send_moved', requestId, by: c.get('person').name })
     return c.redirect(`/support/${requestId}`, 303)
   })
-
-  const find = async (requestId: string): Promise<SendRecord> => {
-    const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
-    if (found) return found.send
-    throw notFound()
-  }
   return app
 }
 
 /** Read as at the accept. */
 function contactIn(field: unknown): Contact {
-  const value = typeof field === 'string' ? field.trim() : ''
-  const type = contactTypes.find((kind) => contactKinds[kind].looksLike(value))
-  const { data, error } = contactSchema.safeParse({ value, type })
-  if (data) return data
-  throw new PageError(400, `Contact: ${error.issues.map(({ message }) => message).join('; ')}.`)
+  const text = typeof field === 'string' ? field.trim() : ''
+  const contact = parseContact(text)
+  if (contact) return contact
+  throw new PageError(400, `Contact: ${contactIssue(text)}.`)
 }
 
 function MovePage({ send: { requestId, messageType, sendAt }, contact }: MovePageProps) {

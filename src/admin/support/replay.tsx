@@ -1,9 +1,7 @@
 import { findProvider } from '../../../db/accounts/channels.ts'
 import { audited } from '../../../db/audit/record.ts'
 import { replaySend } from '../../../db/sends/replays.ts'
-import { findSend } from '../../../db/sends/sends.ts'
 import { mayBeReplayed, wasCanceled } from '../../core/explanation/explain.ts'
-import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { mayHaveGotThrough } from '../../core/sends/doubt.ts'
 import { isPastOwnExpiry, pastOwnExpiry } from '../../core/sends/own-expiry.ts'
 import { buildTimeline, type SendRecord } from '../../core/sends/timeline.ts'
@@ -14,14 +12,15 @@ import { PageError } from '../errors.tsx'
 import { Layout } from '../page/layout.tsx'
 import { contactsSeen, showContact } from '../page/masking.ts'
 import { allow } from '../people/allow.ts'
+import { sendOf } from './find-send.ts'
 
 /** Replays a failed or uncertain send, as the command `replay` does, after a confirmation page. */
 export function replay({ db, log, settings }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
   app.get('/', allow('support'), async (c) => {
-    const requestId = c.req.param('requestId') ?? ''
-    const { send, events } = await find(requestId)
+    const { send, events } = await sendOf(db, c.req.param('requestId'))
+    const { requestId } = send
     if (!canBeReplayed(send) || isPastOwnExpiry(send) || !(await hasChannel(send)))
       throw await refusalOf(send)
     const mayBeSecond = mayHaveGotThrough(buildTimeline(send, events, 'masked').events)
@@ -30,18 +29,13 @@ export function replay({ db, log, settings }: AdminRuntime): AdminApp {
   })
 
   app.post('/', allow('support'), async (c) => {
-    const requestId = c.req.param('requestId') ?? ''
-    const isReplayed =
-      canBeRecordId(requestId) &&
-      (await audited(
-        db,
-        (transaction) => replaySend(transaction, requestId),
-        (isReplayed) => isReplayed && { ...pageActor(c), action: 'send.replay', target: requestId },
-      ))
-    if (!isReplayed) {
-      const { send } = await find(requestId)
-      throw await refusalOf(send)
-    }
+    const { requestId } = (await sendOf(db, c.req.param('requestId'))).send
+    const isReplayed = await audited(
+      db,
+      (transaction) => replaySend(transaction, requestId),
+      (isReplayed) => isReplayed && { ...pageActor(c), action: 'send.replay', target: requestId },
+    )
+    if (!isReplayed) throw await refusalOf((await sendOf(db, requestId)).send)
     logEvent(log, requestId, 'replayed', { by: c.get('person').name })
     return c.redirect(`/support/${requestId}`, 303)
   })
@@ -53,12 +47,6 @@ export function replay({ db, log, settings }: AdminRuntime): AdminApp {
     canBeReplayed(send) && !(await hasChannel(send))
       ? new PageError(409, 'Its channel was deleted. Send a new message by another channel instead.')
       : refusal(send)
-
-  const find = async (requestId: string) => {
-    const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
-    if (found) return found
-    throw new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
-  }
   return app
 }
 

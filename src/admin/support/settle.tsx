@@ -1,9 +1,7 @@
 import { audited } from '../../../db/audit/record.ts'
-import { findSend } from '../../../db/sends/sends.ts'
 import { settleSend } from '../../../db/sends/settle.ts'
 import { sendSettled } from '../../core/accounts/audit-details.ts'
 import { contactInReason } from '../../core/contacts/names-contact.ts'
-import { canBeRecordId } from '../../core/requests/record-id.ts'
 import type { SendRecord, SendStatus } from '../../core/sends/timeline.ts'
 import { logEvent } from '../../platform/log/logger.ts'
 import { logEnd } from '../../sends/send-end.ts'
@@ -13,10 +11,9 @@ import { PageError } from '../errors.tsx'
 import { Layout } from '../page/layout.tsx'
 import { ReasonField, reasonOf } from '../page/reason.tsx'
 import { allow } from '../people/allow.ts'
+import { sendOf } from './find-send.ts'
 import { fieldsOf } from './form-fields.ts'
 
-const notFound = () =>
-  new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
 const notUncertain = (status: SendStatus) =>
   new PageError(409, `It is ${status}: only an uncertain send can be settled.`)
 
@@ -25,7 +22,7 @@ export function settle({ db, log }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
   app.get('/', allow('support'), async (c) => {
-    const send = await find(c.req.param('requestId') ?? '')
+    const { send } = await sendOf(db, c.req.param('requestId'))
     if (send.status !== 'uncertain') throw notUncertain(send.status)
     return c.html(<SettlePage send={send} />)
   })
@@ -36,24 +33,18 @@ export function settle({ db, log }: AdminRuntime): AdminApp {
     if (as !== 'sent' && as !== 'failed')
       throw new PageError(400, 'Choose whether the provider has the message.')
     const reason = await reasonOf(c)
-    const fault = contactInReason(reason, (await find(requestId)).contactValue)
+    const fault = contactInReason(reason, (await sendOf(db, requestId)).send.contactValue)
     if (fault !== undefined) throw new PageError(400, `${fault}.`)
     const settled = await audited(
       db,
       (transaction) => settleSend(transaction, requestId, as, reason),
       (settled) => settled && { ...pageActor(c), ...sendSettled(requestId, as, reason) },
     )
-    if (!settled) throw notUncertain((await find(requestId)).status)
+    if (!settled) throw notUncertain((await sendOf(db, requestId)).send.status)
     logEvent(log, requestId, 'settled', { as, reason, by: c.get('person').name })
     logEnd(log, { requestId, status: as, fields: as === 'failed' ? { reason: settled.reason } : {} })
     return c.redirect(`/support/${requestId}`, 303)
   })
-
-  const find = async (requestId: string): Promise<SendRecord> => {
-    const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
-    if (found) return found.send
-    throw notFound()
-  }
   return app
 }
 

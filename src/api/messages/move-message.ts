@@ -3,7 +3,7 @@ import { findSend } from '../../../db/sends/sends.ts'
 import type { Contact } from '../../core/contacts/contact.ts'
 import { type SmsSize, smsSizeOf } from '../../core/messages/segments.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
-import { contactIssue } from '../../core/sends/send-issue.ts'
+import { unreachableIssue } from '../../core/sends/send-issue.ts'
 import { summaryOf } from '../../core/sends/timeline.ts'
 import { logEvent } from '../../platform/log/logger.ts'
 import { providerOf } from '../../providers/known.ts'
@@ -44,7 +44,7 @@ export function moveMessage(
 /** What the message takes as SMS to a new contact, which its channel has to reach. */
 function sizeTo(contact: Contact, { provider, message, countries }: ScheduledContent): SmsSize | undefined {
   const rules = providerOf(provider)
-  const issue = contactIssue(rules, contact, message, countries)
+  const issue = unreachableIssue(rules, contact, message, countries)
   if (issue) throw new ApiError('unsupported_by_channel', issue)
   return smsSizeOf(rules, contact, message)
 }

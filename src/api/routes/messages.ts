@@ -5,7 +5,7 @@ import { sentMailFields, sentMessageFields } from '../../core/messages/sent-mess
 import { cancelRequest, moveRequest } from '../../core/requests/change-requests.ts'
 import { includeParameters, readIncludeQuery } from '../../core/requests/include-query.ts'
 import { listParameters, readListQuery } from '../../core/requests/list-query.ts'
-import { contactIssue } from '../../core/sends/send-issue.ts'
+import { unreachableIssue } from '../../core/sends/send-issue.ts'
 import { type SendStatus, type TimelineEvent, timelineFields } from '../../core/sends/timeline.ts'
 import { providers } from '../../providers/index.ts'
 import { tooLarge } from '../body/receive.ts'
@@ -33,7 +33,7 @@ function notReached(): ApiError {
   const rules = Object.values(providers).find(({ contactTypes }) => !contactTypes.includes('email'))
   if (!rules) throw new Error('Every provider reaches all contacts')
   const contact = { type: 'email', value: 'ann@example.com' } as const
-  return new ApiError('unsupported_by_channel', contactIssue(rules, contact, {}) ?? '')
+  return new ApiError('unsupported_by_channel', unreachableIssue(rules, contact, {}) ?? '')
 }
 
 export const wantsNoBody = () => new ApiError('invalid_body', 'body: has to be absent, or {}')

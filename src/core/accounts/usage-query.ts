@@ -10,13 +10,19 @@ export interface UsageSpan {
   to: string
 }
 
+/** By day, an answer would grow with the span. */
+const mostDays = 366
+
 const dayWanted = 'has to be a day, such as 2026-10-01'
 const day = parsedText((text) => (isDay(text) ? text : undefined), dayWanted, { format: 'date' })
 const groupsWanted = `has to be one or more of ${usageGroups.join(', ')}, with commas; day or month`
 
 const parameters = {
   from: { schema: day, what: 'The first day, in UTC. Required.' },
-  to: { schema: day, what: 'The day after the last one, in UTC. Required.' },
+  to: {
+    schema: day,
+    what: `The day after the last one, in UTC. Required. By day, at most ${mostDays} days after \`from\`.`,
+  },
   groupBy: {
     schema: parsedText(parseGroups, groupsWanted, { examples: ['channel,day'] }),
     what: `By what the sums are divided: ${usageGroups.join(', ')}, several with commas. Default: one sum.`,
@@ -33,9 +39,14 @@ export const usageQuery = {
     const { from, to, groupBy = [] } = result.query
     if (from === undefined || to === undefined)
       return refused(`${from === undefined ? 'from' : 'to'}: is missing`)
-    return from < to ? { query: { from, to, groupBy } } : refused('to: has to be after from')
+    if (to <= from) return refused('to: has to be after from')
+    if (groupBy.includes('day') && daysBetween(from, to) > mostDays)
+      return refused(`to: at most ${mostDays} days after from, by day`)
+    return { query: { from, to, groupBy } }
   },
 }
+
+const daysBetween = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000
 
 const refused = (issue: string) => ({ issue, reason: issue })
 

@@ -25,8 +25,8 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
     const what = `Accepted: a ${messageType} message to ${contact.value} by the channel ${channel.name} (${channel.provider})`
     return { text: `${what}${flow}.${behind}` }
   },
-  scheduled: ({ sendAt }, _timeline, { now }) => ({
-    text: `Scheduled: to be sent at ${clock(sendAt, now)}, and not before.`,
+  scheduled: ({ sendAt, contactChanged }, _timeline, { now }) => ({
+    text: `${contactChanged ? 'Given to another contact' : 'Scheduled'}: to be sent at ${clock(sendAt, now)}, and not before.`,
   }),
   conversation_closed({ conversationId }, timeline) {
     const opened = timeline.conversationId ? `opened ${timeline.conversationId}` : 'opened the next'

@@ -53,7 +53,7 @@ function gsmSegments(text: string): number | undefined {
   return total <= septets.alone ? 1 : segments
 }
 
-/** What is read as one character isn't divided either, unless it is longer than a segment. */
+/** Text that reads as one character isn't divided either, unless it is longer than a segment. */
 function ucsSegments(text: string): number {
   if (text.length <= units.alone) return 1
   const characters = graphemes.segment(text)

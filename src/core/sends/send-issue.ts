@@ -20,7 +20,7 @@ export interface GivenSend {
 /** Why the provider can't take the send, with the field's path; undefined if it can (docs/reference/providers.md). */
 export function sendIssue(rules: ProviderRules, send: GivenSend): string | undefined {
   const { contact, message } = send
-  const issue = contactIssue(rules, contact, message, send.countries)
+  const issue = unreachableIssue(rules, contact, message, send.countries)
   if (issue) return issue
   if (!rules.messageTypes.includes(message.type)) {
     return `message.type: this channel takes ${rules.messageTypes.join(' and ')} only`
@@ -40,7 +40,7 @@ export function sendIssue(rules: ProviderRules, send: GivenSend): string | undef
 }
 
 /** Why the provider can't send the message to this contact. */
-export function contactIssue(
+export function unreachableIssue(
   rules: Pick<ProviderRules, 'mail' | 'contactTypes'>,
   contact: Contact,
   message: Pick<Message, 'email'>,

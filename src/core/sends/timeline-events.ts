@@ -47,7 +47,10 @@ export const timelineEvents = {
   accepted: { when: 'The send is recorded.', fields: {} },
   scheduled: {
     when: 'It was accepted to be sent later, or was moved to another time or contact.',
-    fields: { sendAt: moment.describe('Not before this time, in UTC.') },
+    fields: {
+      sendAt: moment.describe('Not before this time, in UTC.'),
+      contactChanged: z.literal(true).describe('It was given to another contact.').optional(),
+    },
   },
   conversation_closed: {
     when: 'The open conversation was closed.',

@@ -77,7 +77,7 @@ export const timelineFields = {
     .int()
     .nullable()
     .describe(
-      'How many segments the text takes as SMS, as vendors bill it, or as the provider reported. Null if it does not go as SMS, or only the provider knows the text.',
+      'How many segments the text takes as SMS, as vendors bill it. Null if it does not go as SMS, or only the provider knows the text.',
     ),
   encoding: z
     .enum(encodings)

@@ -1193,7 +1193,7 @@ export interface components {
             metadata: {
                 [key: string]: string;
             } | null;
-            /** @description How many segments the text takes as SMS, as vendors bill it, or as the provider reported. Null if it does not go as SMS, or only the provider knows the text. */
+            /** @description How many segments the text takes as SMS, as vendors bill it. Null if it does not go as SMS, or only the provider knows the text. */
             segments: number | null;
             /**
              * @description The encoding of the SMS: `ucs-2`, with less than half of the characters in a segment, if a character is not in the alphabet of GSM. Null as `segments` is.
@@ -1357,7 +1357,7 @@ export interface components {
             metadata: {
                 [key: string]: string;
             } | null;
-            /** @description How many segments the text takes as SMS, as vendors bill it, or as the provider reported. Null if it does not go as SMS, or only the provider knows the text. */
+            /** @description How many segments the text takes as SMS, as vendors bill it. Null if it does not go as SMS, or only the provider knows the text. */
             segments: number | null;
             /**
              * @description The encoding of the SMS: `ucs-2`, with less than half of the characters in a segment, if a character is not in the alphabet of GSM. Null as `segments` is.
@@ -1688,7 +1688,7 @@ export interface components {
             metadata: {
                 [key: string]: string;
             } | null;
-            /** @description How many segments the text takes as SMS, as vendors bill it, or as the provider reported. Null if it does not go as SMS, or only the provider knows the text. */
+            /** @description How many segments the text takes as SMS, as vendors bill it. Null if it does not go as SMS, or only the provider knows the text. */
             segments: number | null;
             /**
              * @description The encoding of the SMS: `ucs-2`, with less than half of the characters in a segment, if a character is not in the alphabet of GSM. Null as `segments` is.
@@ -1987,6 +1987,11 @@ export interface components {
              * @description Not before this time, in UTC.
              */
             sendAt: string;
+            /**
+             * @description It was given to another contact.
+             * @enum {boolean}
+             */
+            contactChanged?: true;
         };
         /** @description The open conversation was closed. */
         ConversationClosedEvent: {
@@ -3871,7 +3876,7 @@ export interface operations {
             query?: {
                 /** @description The first day, in UTC. Required. */
                 from?: string;
-                /** @description The day after the last one, in UTC. Required. */
+                /** @description The day after the last one, in UTC. Required. By day, at most 366 days after `from`. */
                 to?: string;
                 /** @description By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum. */
                 groupBy?: string;

@@ -95,6 +95,12 @@ test.each<[string, Pick<EndedSend, 'message'> & Partial<EndedSend>, ProviderRule
   )
 })
 
+test('a fallback is not asked to carry a message to a country to which its channel does not send', () => {
+  const why = 'contact.value: this channel sends to numbers of AT only'
+  expect(decide({}, { countries: ['AT'] })).toEqual({ result: 'not_carried', why })
+  expect(decide({}, { countries: ['AT', 'DE'] })).toMatchObject({ result: 'fell_back' })
+})
+
 const lost: StoredEvent = {
   event: 'attempt_lost',
   at,
