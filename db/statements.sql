@@ -31,6 +31,19 @@ from (
     offset 0) changes) c
 group by c.channel_id, c.hour;
 
+-- account_progress: Finds how far the set-up of an account is.
+with own as (
+  select id from channels where account_id = $1 and deleted_at is null order by created_at limit 100)
+select (select id from own limit 1) as "channelId",
+       exists (select from audit t where t.target in (select id::text from own) and t.action = 'channel.try')
+         as "isTried",
+       exists (select from api_keys k
+               where k.account_id = $1 and k.revoked_at is null and (k.expires_at > now()) is not false)
+         as "hasKey",
+       exists (select from (select api_key_id from sends where account_id = $1
+                            order by accepted_at desc limit 100) s
+               where s.api_key_id is not null) as "hasSent";
+
 -- add_suppression: Adds an entry to an account's list of contacts that get nothing, unless it is there.
 -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel; $5: the id of a new entry; $6: the kind
 -- of the contact; $7: why.
@@ -2981,6 +2994,18 @@ from unnest($1::uuid[]) c (id) cross join lateral (
       where w.is_tried_again and e.request_id = w.request_id and e.event = 'attempt_finished'
       order by e.at desc limit 1) e
   order by at desc limit 1) last;
+
+-- list_accounts: Lists a page of all accounts, the newest first, for operators.
+-- $1: of this account alone; $2: after this one; $3: how many.
+select a.id as "accountId", a.name, a.rate_limit_points as "rateLimitPoints",
+       a.rate_limit_seconds as "rateLimitSeconds", a.created_at as "createdAt",
+       (select count(*)::int from channels c where c.account_id = a.id and c.deleted_at is null) as channels,
+       (select count(*)::int from api_keys k
+        where k.account_id = a.id and k.revoked_at is null
+          and (k.expires_at > now()) is not false) as keys
+from accounts a
+where ($1::uuid is null or a.id = $1) and ($2::uuid is null or a.id < $2)
+order by a.id desc limit $3;
 
 -- list_channels: Lists a page of all channels, those with waiting sends first, for operators.
 -- $1: the provider; $2: the state; $3: the account, its id or name; $4: a part of the name, or the id.

@@ -50,6 +50,23 @@ export function listAccounts(db: Database | Transaction) {
     .orderBy(asc(accounts.createdAt), asc(accounts.id))
 }
 
+/** Its name, and its own rate limit, if it has one. */
+export async function findAccount(db: Database | Transaction, id: string) {
+  const [found] = await db
+    .select({
+      accountId: accounts.id,
+      name: accounts.name,
+      createdAt: accounts.createdAt,
+      points: accounts.rateLimitPoints,
+      seconds: accounts.rateLimitSeconds,
+    })
+    .from(accounts)
+    .where(eq(accounts.id, id))
+  if (!found) return undefined
+  const { points, seconds, ...account } = found
+  return { ...account, rateLimit: points === null || seconds === null ? undefined : { points, seconds } }
+}
+
 export async function accountExists(db: Database, id: string): Promise<boolean> {
   const found = await db.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, id))
   return found.length === 1

@@ -121,6 +121,37 @@ export async function findChannel(db: Database | Transaction, id: string) {
   return channel
 }
 
+/** What can be changed of a channel, as it is; undefined if there is none. */
+export async function readChannelFields(db: Database | Transaction, id: string) {
+  const [fields] = await db
+    .select({
+      name: channels.name,
+      shownConfig: channels.shownConfig,
+      onUncertain: channels.onUncertain,
+      ordering: channels.ordering,
+      expireAfterSeconds: channels.expireAfterSeconds,
+      rateCalls: channels.rateCalls,
+      rateSeconds: channels.rateSeconds,
+      maxInFlight: channels.maxInFlight,
+      autoSuppress: channels.autoSuppress,
+      fallbackChannelId: channels.fallbackChannelId,
+      fallbackOn: channels.fallbackOn,
+      fallbackWithinSeconds: channels.fallbackWithinSeconds,
+      oneClick: channels.oneClick,
+      countries: channels.countries,
+      quietHours: channels.quietHours,
+    })
+    .from(channels)
+    .where(isPresent(id))
+  return fields
+}
+
+/** A channel's config, sealed; undefined if there is no such channel. */
+export async function readSealedConfig(db: Database, id: string): Promise<string | undefined> {
+  const [channel] = await db.select({ sealed: channels.sealedConfig }).from(channels).where(isPresent(id))
+  return channel?.sealed
+}
+
 /** Whether PostgreSQL knows the zone by this name. */
 export async function knowsZone(db: Database | Transaction, zone: string): Promise<boolean> {
   const { rows } = await db.execute(

@@ -4,6 +4,7 @@ import { Readiness } from '../platform/health/readiness.ts'
 import { build } from '../platform/process/build.ts'
 import { chosenAccount } from './account/chosen-account.tsx'
 import { accountNames } from './account/routes.ts'
+import { accounts } from './accounts/routes.tsx'
 import { audit } from './audit/routes.tsx'
 import { recordSeen } from './audit/seen.ts'
 import { channels } from './channels/routes.tsx'
@@ -69,6 +70,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.route('/endpoints', endpoints(runtime))
   app.route('/inbox', inbox(runtime))
   app.route('/queues', queueBoard(runtime))
+  app.route('/accounts', accounts(runtime))
   app.route('/people', people(runtime))
   app.route('/refused', refused(runtime))
   app.route('/audit', audit(runtime))

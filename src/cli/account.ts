@@ -1,33 +1,20 @@
 import type { Command } from 'commander'
-import {
-  accountsNamed,
-  createAccount,
-  listAccounts,
-  type RateLimit,
-  updateRateLimit,
-} from '../../db/accounts/accounts.ts'
-import { audited } from '../../db/audit/record.ts'
+import { listAccounts, type RateLimit } from '../../db/accounts/accounts.ts'
+import { limitAccount, makeAccount } from '../setup/accounts.ts'
 import type { Answerer } from './answer.ts'
+import { displayName } from './argument.ts'
 import { existingAccount, rateLimit } from './arguments.ts'
-import { name } from './name.ts'
 
 export function accountCommands(program: Command, answer: Answerer): void {
   const account = program.command('account')
 
   account
     .command('create')
-    .requiredOption('--name <name>', 'a name to recognise it by', name)
+    .requiredOption('--name <name>', 'a name to recognise it by', displayName)
     .option('--rate-limit <points/seconds>', "the account's rate limit, instead of the service's", rateLimit)
     .action((options: { name: string; rateLimit?: RateLimit }, command: Command) =>
-      answer(command, async ({ db, actor }) => {
-        const { name, rateLimit } = options
-        const others = await accountsNamed(db, name)
-        const accountId = await audited(
-          db,
-          (transaction) => createAccount(transaction, name, rateLimit),
-          (target) => ({ ...actor, action: 'account.create', target, details: detailsOf(options) }),
-        )
-        const warnings = others.map((id) => `The account ${id} has this name, too.`)
+      answer(command, async (context) => {
+        const { accountId, warnings } = await makeAccount(context, options)
         return { accountId, ...(warnings.length > 0 && { warnings }) }
       }),
     )
@@ -43,19 +30,10 @@ export function accountCommands(program: Command, answer: Answerer): void {
     .argument('<account>', "the account's id")
     .requiredOption('--rate-limit <points/seconds>', "the account's rate limit", rateLimit)
     .action((id: string, options: { rateLimit: RateLimit }, command: Command) =>
-      answer(command, async ({ db, actor }) => {
-        const accountId = await existingAccount(db, id)
-        await audited(
-          db,
-          (transaction) => updateRateLimit(transaction, accountId, options.rateLimit),
-          () => ({ ...actor, action: 'account.update', target: accountId, details: detailsOf(options) }),
-        )
+      answer(command, async (context) => {
+        const accountId = await existingAccount(context.db, id)
+        await limitAccount(context, accountId, options.rateLimit)
         return { accountId }
       }),
     )
 }
-
-const detailsOf = ({ name, rateLimit }: { name?: string; rateLimit?: RateLimit }) => ({
-  ...(name !== undefined && { name }),
-  ...(rateLimit && { rateLimit: `${rateLimit.points}/${rateLimit.seconds}` }),
-})

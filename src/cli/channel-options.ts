@@ -1,83 +1,19 @@
 import { type Command, Option } from 'commander'
-import type { ChannelFields } from '../../db/accounts/channels.ts'
-import { changedHours, type QuietHours } from '../core/channels/quiet-hours.ts'
-import { oneClickHeaders } from '../core/messages/unsubscribe.ts'
-import { type Ordering, orderings } from '../core/sends/lane.ts'
-import { type OnUncertain, onUncertainWords } from '../core/sends/outcome.ts'
-import type { Priority } from '../core/sends/priority.ts'
-import { type AutoCause, autoCauses } from '../core/suppression/suppression.ts'
-import { providerOf } from '../providers/known.ts'
-import { CliError } from './answer.ts'
+import { fallbackCauses } from '../core/sends/fallback.ts'
+import { orderings } from '../core/sends/lane.ts'
+import { onUncertainWords } from '../core/sends/outcome.ts'
+import { autoCauses } from '../core/suppression/suppression.ts'
 import {
   callRate,
   causeList,
   countryList,
+  fallbackCauseList,
   limit,
   quietFor,
   quietHours,
   quietZone,
-  type Rate,
+  wholeNumber,
 } from './arguments.ts'
-
-/** The options of `channel create` and `channel update`. */
-export interface ChannelOptions {
-  name: string
-  config: unknown
-  onUncertain?: OnUncertain
-  ordering?: Ordering
-  /** Seconds; 0 means none. */
-  expireAfter?: number
-  /** 0 calls means none. */
-  rate?: Rate
-  /** 0 means none. */
-  maxInFlight?: number
-  autoSuppress?: AutoCause[] | 'all'
-  oneClick?: 'on' | 'off'
-  countries?: string[] | 'none'
-  quietHours?: Pick<QuietHours, 'from' | 'until'> | 'none'
-  quietZone?: Partial<Pick<QuietHours, 'byContact' | 'zone'>>
-  quietFor?: Priority[]
-}
-
-/**
- * Options that weren't given are left out, so that their fields stay unchanged.
- *
- * @param before the channel's quiet hours, of which some may stay.
- */
-export function fieldsOf(
-  options: Partial<ChannelOptions>,
-  before: QuietHours | null = null,
-): Partial<ChannelFields> {
-  const { name, onUncertain, ordering, expireAfter, rate, maxInFlight } = options
-  const { autoSuppress, countries, oneClick } = options
-  return {
-    ...(name !== undefined && { name }),
-    ...(onUncertain !== undefined && { onUncertain }),
-    ...(ordering !== undefined && { ordering }),
-    ...(expireAfter !== undefined && { expireAfterSeconds: expireAfter || null }),
-    ...(rate !== undefined && { rateCalls: rate.calls || null, rateSeconds: rate.seconds || null }),
-    ...(maxInFlight !== undefined && { maxInFlight: maxInFlight || null }),
-    ...(countries !== undefined && { countries: countries === 'none' ? null : countries }),
-    ...(autoSuppress !== undefined && { autoSuppress: autoSuppress === 'all' ? null : autoSuppress }),
-    ...(oneClick !== undefined && { oneClick: oneClick === 'on' }),
-    ...quietFields(options, before),
-  }
-}
-
-function quietFields(
-  { quietHours: hours, quietZone: zone, quietFor: priorities }: Partial<ChannelOptions>,
-  before: QuietHours | null,
-): Pick<ChannelFields, 'quietHours'> {
-  if (hours === undefined && zone === undefined && priorities === undefined) return {}
-  if (hours === 'none') {
-    if (zone || priorities)
-      throw new CliError('usage', '--quiet-hours none takes no --quiet-zone and no --quiet-for')
-    return { quietHours: null }
-  }
-  const changed = changedHours(before, { ...hours, ...zone, ...(priorities && { priorities }) })
-  if (changed) return { quietHours: changed }
-  throw new CliError('usage', 'The channel has no quiet hours: give --quiet-hours, such as 21:00-08:00')
-}
 
 /** The options of quiet hours. */
 export function addQuietOptions(command: Command): Command {
@@ -146,12 +82,21 @@ export function oneClickOption(): Option {
   ).choices(['on', 'off'])
 }
 
-/** @throws CliError if the provider can't give a mail the headers of such an address. */
-export function checkOneClick({ oneClick }: Pick<ChannelOptions, 'oneClick'>, provider: string): void {
-  if (oneClick !== 'on') return
-  const { contactTypes, mail } = providerOf(provider)
-  if (!mail || !contactTypes.includes('email'))
-    throw new CliError('usage', `--one-click: ${provider} sends no mail; use it with a channel that does`)
-  const issue = mail.issueOf?.({ headers: oneClickHeaders('https://example.com') })
-  if (issue) throw new CliError('usage', `--one-click: ${provider} can't send its headers: ${issue}`)
+/** The options of a fallback. */
+export function addFallbackOptions(command: Command): Command {
+  return command
+    .option(
+      '--fallback <channel>',
+      'the id of the channel by which sends go on that this one could not deliver; "none": no channel',
+    )
+    .option(
+      '--fallback-on <causes>',
+      `go on by it after these: ${fallbackCauses.join(',')}; default: all`,
+      fallbackCauseList,
+    )
+    .option(
+      '--fallback-within <seconds>',
+      'go on by it no later than this after the accept; default: 3600',
+      wholeNumber,
+    )
 }

@@ -4,6 +4,7 @@ import { databaseCause } from '../../db/connection/database-cause.ts'
 import { lacksMigration } from '../../db/connection/errors.ts'
 import { causeLine, postgresCauses, type StoreCause } from '../core/store-causes.ts'
 import { settingIssue } from '../platform/process/start-issue.ts'
+import { SetupFault } from '../setup/setup-fault.ts'
 import { CliError } from './answer.ts'
 import type { FailureCode } from './exit-codes.ts'
 
@@ -22,7 +23,7 @@ export function failureOf(error: unknown): Failure {
   const message = oneLine(setting ?? (store ? causeLine(store) : messageOf(error)))
   if (store) return { code: 'store_away', message, cause: store.cause }
   if (error instanceof CliError) return { code: error.code, message }
-  const isUsage = setting !== undefined || error instanceof CommanderError
+  const isUsage = setting !== undefined || error instanceof CommanderError || error instanceof SetupFault
   return { code: isUsage ? 'usage' : 'failed', message }
 }
 
@@ -32,9 +33,26 @@ function storeCause(error: unknown): StoreCause | undefined {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  if (error instanceof SetupFault) return optionIssue(error)
   if (error instanceof CommanderError && error.code === 'commander.help')
     return 'Give a command; see: outbound --help'
   return (error instanceof DrizzleQueryError ? (error.cause ?? error) : error).message
+}
+
+/** Names the option of what can't be set up. */
+function optionIssue({ field, message }: SetupFault): string {
+  switch (field) {
+    case 'fallback':
+      return `Fix --fallback: ${message}; see: outbound channel list --account ID`
+    case 'noFallback':
+      return `${message}: name one with --fallback CHANNEL`
+    case 'quietHours':
+      return `${message}: give --quiet-hours, such as 21:00-08:00`
+    case 'oneClick':
+      return `--one-click: ${message}`
+    default:
+      return message
+  }
 }
 
 function oneLine(message: string): string {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { createFlow, listFlows } from '../../db/accounts/flows.ts'
-import { audited } from '../../db/audit/record.ts'
+import { listFlows } from '../../db/accounts/flows.ts'
+import { makeFlow } from '../setup/flows.ts'
 import type { Answerer } from './answer.ts'
+import { displayName } from './argument.ts'
 import { existingAccount } from './arguments.ts'
-import { name } from './name.ts'
 
 export function flowCommands(program: Command, answer: Answerer): void {
   const flow = program.command('flow')
@@ -11,17 +11,11 @@ export function flowCommands(program: Command, answer: Answerer): void {
   flow
     .command('create')
     .requiredOption('--account <id>', 'the account that owns the flow')
-    .requiredOption('--name <name>', 'a name to recognise it by', name)
+    .requiredOption('--name <name>', 'a name to recognise it by', displayName)
     .action((options: { account: string; name: string }, command: Command) =>
-      answer(command, async ({ db, actor }) => {
-        const { name } = options
-        const accountId = await existingAccount(db, options.account)
-        const flowId = await audited(
-          db,
-          (transaction) => createFlow(transaction, accountId, name),
-          (target) => ({ ...actor, action: 'flow.create', target, details: { accountId, name } }),
-        )
-        return { flowId }
+      answer(command, async (context) => {
+        const accountId = await existingAccount(context.db, options.account)
+        return { flowId: await makeFlow(context, accountId, options.name) }
       }),
     )
 

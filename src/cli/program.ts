@@ -1,14 +1,14 @@
 import { Command } from 'commander'
 import { build } from '../platform/process/build.ts'
 import type { Answerer } from './answer.ts'
+import { displayName } from './argument.ts'
 import { examples } from './examples.ts'
-import { name } from './name.ts'
 import { verbs } from './verbs.ts'
 
 const asOption = [
   '--as <name>',
   'who makes the change, for the audit; default: your user name on this machine',
-  name,
+  displayName,
 ] as const
 
 /** The command's name: package.json has it as `bin`. */

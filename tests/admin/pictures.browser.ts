@@ -9,7 +9,7 @@ import { openBrowser, openPage } from '../support/browser.ts'
 import { buildLongWorld, type LongWorld } from '../support/long-world.ts'
 import { fitFaults } from '../support/page-fit.ts'
 import { buildPerson } from '../support/people.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService, testSecrets } from '../support/service.ts'
 
 /** Kept by CI as the run's artifacts. */
 const folder = join(import.meta.dirname, '../pictures')
@@ -24,7 +24,7 @@ let world: LongWorld
 beforeAll(async () => {
   await mkdir(folder, { recursive: true })
   service = await startTestService()
-  admin = await startTestAdmin(service, { SUPPORT_SHOW_CONTENT: 'true' })
+  admin = await startTestAdmin(service, { ...testSecrets, SUPPORT_SHOW_CONTENT: 'true' })
   browser = await openBrowser()
   world = await buildLongWorld(service)
 })
@@ -63,6 +63,15 @@ const pages: [name: string, path: (world: LongWorld) => string][] = [
   ['queues', () => '/queues'],
   ['audit', () => '/audit'],
   ['people', () => '/people'],
+  ['accounts', () => '/accounts?account='],
+  ['account', ({ accountId }) => `/accounts/${accountId}`],
+  ['account-new', () => '/accounts/new'],
+  ['key-new', ({ accountId }) => `/accounts/${accountId}/keys/new`],
+  ['key-revoke', ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}/revoke`],
+  ['channel-new', () => '/channels/new?account='],
+  ['channel-new-smtp', ({ accountId }) => `/channels/new?accountId=${accountId}&provider=smtp`],
+  ['channel-change', ({ channelId }) => `/channels/${channelId}/change`],
+  ['channel-delete', ({ channelId }) => `/channels/${channelId}/delete`],
   ['which-account', () => '/?account=o'],
   ['no-such-page', () => '/no-such-page'],
 ]

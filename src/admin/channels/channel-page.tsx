@@ -50,7 +50,12 @@ export function ChannelPage({
   return (
     <Layout title={`Channel ${channel.name}`} at="/channels">
       <Condition channel={channel} facts={facts} lastFailure={lastFailure} />
-      {role === 'operator' && !channel.deletedAt && <HoldForm channel={channel} />}
+      {role === 'operator' && !channel.deletedAt && (
+        <>
+          <SetupLinks channelId={channel.channelId} />
+          <HoldForm channel={channel} />
+        </>
+      )}
       <section aria-labelledby="sums">
         <h2 id="sums">Sends</h2>
         <div class="beside">
@@ -71,6 +76,17 @@ export function ChannelPage({
     </Layout>
   )
 }
+
+const SetupLinks = ({ channelId }: { channelId: string }) => (
+  <p class="row">
+    <a class="button" href={`/channels/${channelId}/change`}>
+      Change…
+    </a>
+    <a class="button" href={`/channels/${channelId}/delete`}>
+      Delete…
+    </a>
+  </p>
+)
 
 /** Codes whose decision is missing in the provider's tables, so that the status decided. */
 function UnknownCodes({ provider, failures }: { provider: string; failures: readonly FailureCount[] }) {

@@ -15,6 +15,7 @@ import { figureColumn } from './figure-column.tsx'
 
 interface ListPageProps {
   filter: ChannelFilter
+  isOperator: boolean
   channels: readonly ListedChannel[]
   total: Count
   /** Counts of the last hour. */
@@ -25,7 +26,15 @@ interface ListPageProps {
 }
 
 /** All channels; those that are held or fail come first. */
-export function ChannelListPage({ filter, channels, total, counts, lastFailures, next }: ListPageProps) {
+export function ChannelListPage({
+  filter,
+  isOperator,
+  channels,
+  total,
+  counts,
+  lastFailures,
+  next,
+}: ListPageProps) {
   const { account: _, ...filters } = filter
   const isFiltered = Object.values(filters).some(Boolean)
   return (
@@ -33,7 +42,13 @@ export function ChannelListPage({ filter, channels, total, counts, lastFailures,
       <PageHead
         title="Channels"
         about={`${totalOf(total, 'channel')}; those that are held or fail come first`}
-      />
+      >
+        {isOperator && (
+          <a class="button main" href="/channels/new">
+            New channel
+          </a>
+        )}
+      </PageHead>
       <FilterForm action="/channels" isOpen={isFiltered}>
         <TextField name="name" label="Name" value={filter.name} hint="A part of it, or the whole id" />
         <Choice name="provider" label="Provider" value={filter.provider} options={knownNames()} />
@@ -45,7 +60,7 @@ export function ChannelListPage({ filter, channels, total, counts, lastFailures,
         ) : (
           <p class="empty">
             {isFiltered || filter.account !== undefined ? 'No channel found.' : 'No channel yet.'} An operator
-            creates one: <code>outbound channel create</code>
+            creates one here, or by <code>outbound channel create</code>
           </p>
         )}
         {next !== undefined && (

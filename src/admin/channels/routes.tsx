@@ -1,8 +1,6 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
-import { holdChannel, resumeChannel } from '../../../db/accounts/channels.ts'
 import { pageOfAudit } from '../../../db/audit/list.ts'
-import { audited } from '../../../db/audit/record.ts'
 import { countByHour, countedSince, countFailures } from '../../../db/counters/read.ts'
 import {
   type ChannelFilter,
@@ -17,10 +15,10 @@ import { channelStatuses } from '../../core/channels/channel-status.ts'
 import { isStorable } from '../../core/requests/characters.ts'
 import { placeIn } from '../../core/requests/list-place.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
-import { heldByOperator } from '../../core/sends/own-reasons.ts'
 import { knownNames } from '../../providers/known.ts'
+import { endChannel, switchChannel } from '../../setup/channels.ts'
 import { changesShown } from '../audit/history.tsx'
-import { pageActor } from '../audit/page-actor.ts'
+import { makingOf } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../http/form-limit.ts'
@@ -28,6 +26,8 @@ import { hoursCharted, hoursOf } from '../numbers/spans.ts'
 import { reasonOf } from '../page/reason.tsx'
 import { allow } from '../people/allow.ts'
 import { ChannelPage } from './channel-page.tsx'
+import { DeletePage } from './delete-page.tsx'
+import { channelForms } from './form/routes.tsx'
 import { ChannelListPage } from './list-page.tsx'
 
 const pageSize = 50
@@ -42,10 +42,13 @@ const places = placeIn(
 )
 
 /** The pages of channels. */
-export function channels({ db, log }: AdminRuntime): AdminApp {
+export function channels(runtime: AdminRuntime): AdminApp {
+  const { db } = runtime
   const app: AdminApp = factory.createApp()
 
   app.use(formLimit)
+  // Before the pages of one channel, of which `new` would be an id.
+  app.route('/', channelForms(runtime))
   app.get('/', allow('support'), async (c) => {
     const filter = { ...filterOf(c.req.query()), account: c.get('account')?.accountId }
     const after = places.read(c.req.query('after'))
@@ -60,7 +63,11 @@ export function channels({ db, log }: AdminRuntime): AdminApp {
     const next =
       found.next && `/channels?${new URLSearchParams([...set, ['after', places.write(found.next)]])}`
     return c.html(
-      <ChannelListPage channels={found.channels} {...{ filter, total, counts, lastFailures, next }} />,
+      <ChannelListPage
+        channels={found.channels}
+        isOperator={c.get('person').role === 'operator'}
+        {...{ filter, total, counts, lastFailures, next }}
+      />,
     )
   })
 
@@ -82,31 +89,40 @@ export function channels({ db, log }: AdminRuntime): AdminApp {
     return c.html(<ChannelPage {...shown} role={c.get('person').role} countedSince={since} />)
   })
 
-  app.post('/:channelId/hold', allow('operator'), async (c) => {
-    const channelId = idOf(c)
-    const reason = await reasonOf(c)
-    const isHeld = await audited(
-      db,
-      (transaction) => holdChannel(transaction, channelId, heldByOperator(reason)),
-      (isThere) =>
-        isThere && { ...pageActor(c), action: 'channel.hold', target: channelId, details: { reason } },
-    )
-    if (!isHeld) throw noChannel()
-    log.info({ event: 'channel_hold_changed', channelId, to: 'held', by: c.get('person').name })
-    return c.redirect(`/channels/${channelId}`, 303)
+  app.route('/', switches(runtime))
+  return app
+}
+
+/** Holds, resumes and deletes channels, as the commands do. */
+function switches(runtime: AdminRuntime): AdminApp {
+  const app: AdminApp = factory.createApp()
+  const { log } = runtime
+  for (const verb of ['hold', 'resume'] as const) {
+    app.post(`/:channelId/${verb}`, allow('operator'), async (c) => {
+      const channelId = idOf(c)
+      const reason = await reasonOf(c)
+      if (!(await switchChannel(makingOf(c, runtime), verb, channelId, reason))) throw noChannel()
+      const to = verb === 'hold' ? 'held' : 'resumed'
+      log.info({ event: 'channel_hold_changed', channelId, to, by: c.get('person').name })
+      return c.redirect(`/channels/${channelId}`, 303)
+    })
+  }
+
+  app.get('/:channelId/delete', allow('operator'), async (c) => {
+    const [channel] = await readChannels(runtime.db, [idOf(c)])
+    if (!channel || channel.deletedAt) throw noChannel()
+    return c.html(<DeletePage channel={channel} />)
   })
 
-  app.post('/:channelId/resume', allow('operator'), async (c) => {
+  app.post('/:channelId/delete', allow('operator'), async (c) => {
     const channelId = idOf(c)
-    const reason = await reasonOf(c)
-    const isResumed = await audited(
-      db,
-      (transaction) => resumeChannel(transaction, channelId),
-      (isThere) =>
-        isThere && { ...pageActor(c), action: 'channel.resume', target: channelId, details: { reason } },
-    )
-    if (!isResumed) throw noChannel()
-    log.info({ event: 'channel_hold_changed', channelId, to: 'resumed', by: c.get('person').name })
+    const deletion = await endChannel(makingOf(c, runtime), channelId)
+    if (!deletion) throw noChannel()
+    if ('sending' in deletion)
+      throw new PageError(
+        409,
+        `${deletion.sending} of its sends ${deletion.sending === 1 ? 'is' : 'are'} being sent. Hold the channel, and delete it when they have ended.`,
+      )
     return c.redirect(`/channels/${channelId}`, 303)
   })
   return app

@@ -41,6 +41,7 @@ export const menu: readonly { group: string; entries: readonly MenuEntry[] }[] =
   {
     group: 'Manage',
     entries: [
+      { href: '/accounts', name: 'Accounts', role: 'operator', isOfAccount: true },
       { href: '/audit', name: 'Audit' },
       { href: '/people', name: 'People', role: 'operator' },
     ],

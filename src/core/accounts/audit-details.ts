@@ -18,6 +18,21 @@ export function endpointDetails({
   }
 }
 
+type Details = Record<string, AuditDetail>
+
+/** The values that a change has changed, each with the former one beside it: `rate`, `rateBefore`. */
+export function changedDetails(before: Details, after: Details): Details {
+  const changed = Object.entries(after).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
+  )
+  return Object.fromEntries(
+    changed.flatMap(([name, value]) => [
+      [name, value],
+      [`${name}Before`, before[name] ?? null],
+    ]),
+  )
+}
+
 /**
  * Without the reason of the entry, which may name the contact: both are erased with the contact, and the audit isn't.
  *

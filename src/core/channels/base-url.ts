@@ -11,7 +11,10 @@ export const ownBaseUrl = (example: string) =>
       },
     )
     .transform((value) => value.replace(/\/+$/, ''))
+    .describe(`the address of the vendor's API, such as ${example}`)
 
 /** The address of a provider's HTTP API: `ownAddress`, unless the config has another one, e.g. of a proxy or an emulator. */
 export const baseUrl = (ownAddress: string) =>
-  optional(ownBaseUrl(ownAddress)).transform((value) => value ?? ownAddress)
+  optional(ownBaseUrl(ownAddress))
+    .transform((value) => value ?? ownAddress)
+    .describe(`the address of the vendor's API, for a proxy or a test; default: ${ownAddress}`)

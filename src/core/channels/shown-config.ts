@@ -40,8 +40,12 @@ export function shownConfig(config: object, more: readonly string[] = []): Shown
   )
 }
 
+/** Whether operators may see what a config has in the field. @param more fields of its provider that hold no secret. */
+export const isShownField = (name: string, more: readonly string[] = []): boolean =>
+  shownFields.has(name) || more.includes(name)
+
 function shown(name: string, value: unknown, more: readonly string[]): string | number | boolean {
   if (addresses.has(name) && typeof value === 'string' && URL.canParse(value)) return new URL(value).origin
   const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-  return (shownFields.has(name) || more.includes(name)) && isPlain ? value : hidden
+  return isShownField(name, more) && isPlain ? value : hidden
 }

@@ -195,18 +195,22 @@ const adminNames = [
   'TRUST_PROXY',
   'SUPPORT_SHOW_CONTENT',
   'PUBLIC_BASE_URL',
+  'ALLOWED_PRIVATE_NETWORKS',
+  'CLIENT_PRIVATE_NETWORKS',
   'RETENTION_DAYS',
   'LOG_LEVEL',
 ] as const
 
-/** The settings of the admin process. It needs no secret; with the pepper it can erase contacts. */
-export type AdminSettings = Pick<Settings, (typeof adminNames)[number]> & {
-  API_KEY_PEPPER?: string | undefined
-}
+/** The secrets with which the admin process erases contacts, and sets up accounts. */
+const adminSecrets = ['API_KEY_PEPPER', 'CREDENTIALS_KEY', 'CREDENTIALS_KEY_PREVIOUS'] as const
+
+/** The settings of the admin process. It needs no secret to show what there is. */
+export type AdminSettings = Pick<Settings, (typeof adminNames)[number]> &
+  Partial<Pick<Settings, (typeof adminSecrets)[number]>>
 
 /** @throws SettingsError also if other machines could reach the admin process without a password, or could claim to be anybody. */
 export function readAdminSettings(variables: Variables = environmentVariables): AdminSettings {
-  const names: readonly Name[] = variables.API_KEY_PEPPER ? [...adminNames, 'API_KEY_PEPPER'] : adminNames
+  const names: readonly Name[] = [...adminNames, ...adminSecrets.filter((name) => variables[name])]
   return readSettings(names, variables, (set) => [...passwordIssues(set), ...proxyHeaderIssues(set)])
 }
 

@@ -24,7 +24,22 @@ const forms: Record<NonNullable<ConfigField['as']>, z.ZodType<string>> = {
 
 const longestPatterned = 512
 
-function fieldSchema({ as = 'token', choices, pattern, optional: isOptional, default: usual }: ConfigField) {
+function fieldSchema(field: ConfigField) {
+  const { as = 'token', choices, words } = field
+  return valueSchema(field).meta({
+    description: words,
+    ...(choices && { enum: choices }),
+    ...(as === 'publicKey' && { contentMediaType: 'application/x-pem-file' }),
+  })
+}
+
+function valueSchema({
+  as = 'token',
+  choices,
+  pattern,
+  optional: isOptional,
+  default: usual,
+}: ConfigField): z.ZodType {
   const plain = choices
     ? string.refine((value) => choices.includes(value), `has to be one of ${choices.join(', ')}`)
     : pattern === undefined

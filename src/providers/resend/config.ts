@@ -6,17 +6,19 @@ import { mailbox, mailHeaders, mailSubject } from '../shared/mail/mail-fields.ts
 import { steeringHeaderIssue } from '../shared/mail/steering-headers.ts'
 
 export const config = z.strictObject({
-  apiKey: string.regex(/^[!-~]{1,256}$/, 'has to be the API key (re_…), on one line and without spaces'),
-  from: mailbox,
+  apiKey: string
+    .regex(/^[!-~]{1,256}$/, 'has to be the API key (re_…), on one line and without spaces')
+    .describe('the API key, re_…'),
+  from: mailbox.describe('the sender: an address of a verified domain, or Name <address>'),
   subject: mailSubject,
-  replyTo: optional(mailbox),
+  replyTo: optional(mailbox).describe('where answers go: an address, or Name <address>'),
   headers: mailHeaders,
   webhookSecret: optional(
     string.regex(
       /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/,
       'has to be the signing secret of the webhook: whsec_, then base64',
     ),
-  ),
+  ).describe('the signing secret of the webhook, whsec_…: turns receipts on'),
   baseUrl: baseUrl('https://api.resend.com'),
 })
 

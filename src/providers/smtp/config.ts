@@ -40,21 +40,27 @@ const port = z.number().int('has to be a whole number').min(1, 'at least 1').max
 
 export const config = z
   .strictObject({
-    host,
-    port: optional(port),
-    secure: optional(z.boolean()).transform((value) => value ?? false),
+    host: host.describe('host name or IP address of the server, without protocol and port'),
+    port: optional(port).describe('default: 587, or 465 with secure'),
+    secure: optional(z.boolean())
+      .transform((value) => value ?? false)
+      .describe('TLS from the first byte, as on port 465; default: no, then STARTTLS'),
     /** Default: true, unless the server is on this machine or in an allowed network (workers/providers/smtp-session.ts). */
-    requireTls: optional(z.boolean()),
-    user: optional(singleLine(1, maxFieldLength)),
-    pass: optional(singleLine(1, 4096)),
-    from: mailbox,
-    name: optional(name),
-    returnPath: optional(returnPath),
+    requireTls: optional(z.boolean()).describe(
+      'whether nothing is sent without TLS; default: yes, unless the server is on this machine or in an allowed network',
+    ),
+    user: optional(singleLine(1, maxFieldLength)).describe('of the login; beside pass'),
+    pass: optional(singleLine(1, 4096)).describe('of the login; beside user'),
+    from: mailbox.describe('the sender: an address, or Name <address>'),
+    name: optional(name).describe('the name in the greeting (EHLO); default: the domain of from'),
+    returnPath: optional(returnPath).describe(
+      'the address that bounces go to, such as bounce+{requestId}@example.org; default: that of from',
+    ),
     bounceToken: optional(
       string.regex(/^[!-~]{8,256}$/, 'has to be 8 to 256 characters, on one line and without spaces'),
-    ),
+    ).describe('8 to 256 characters without spaces: turns receipts on'),
     subject: mailSubject,
-    replyTo: optional(mailbox),
+    replyTo: optional(mailbox).describe('where answers go: an address, or Name <address>'),
     headers: mailHeaders,
   })
   .superRefine((fields: { user?: unknown; pass?: unknown }, context) => {

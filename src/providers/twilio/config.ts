@@ -19,17 +19,23 @@ const from = string.refine((value) => fromForms.some((form) => form.test(value))
 
 export const config = z
   .strictObject({
-    accountSid: sid('AC'),
+    accountSid: sid('AC').describe('of the account: AC and 32 hexadecimal digits'),
     authToken: optional(
       string.regex(/^[!-~]{1,256}$/, 'has to be the auth token of the account, without spaces'),
+    ).describe('the auth token of the account: a login, and what receipts are signed with'),
+    apiKeySid: optional(sid('SK')).describe(
+      'an API key, SK and 32 hexadecimal digits: a login that can be revoked alone',
     ),
-    apiKeySid: optional(sid('SK')),
     apiKeySecret: optional(
       string.regex(/^[!-~]{1,256}$/, 'has to be the secret of the API key, without spaces'),
+    ).describe('the secret of the API key'),
+    from: optional(from).describe(
+      'a number such as +15550100100, a short code, a sender name, or whatsapp: and a number; or give messagingServiceSid',
     ),
-    from: optional(from),
-    messagingServiceSid: optional(sid('MG')),
-    statusCallback: optional(z.boolean()),
+    messagingServiceSid: optional(sid('MG')).describe('a messaging service: MG and 32 hexadecimal digits'),
+    statusCallback: optional(z.boolean()).describe(
+      'whether Twilio reports what becomes of each message; needs authToken; default: no',
+    ),
     baseUrl: baseUrl('https://api.twilio.com'),
   })
   .superRefine((given: Record<string, unknown>, context) => {

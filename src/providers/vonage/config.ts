@@ -17,13 +17,20 @@ const fromForms = {
 
 export const config = z
   .strictObject({
-    via: z.enum(['sms', 'whatsapp'], 'has to be sms or whatsapp'),
-    from: string,
-    apiKey: optional(secret),
-    apiSecret: optional(secret),
-    applicationId: optional(z.guid('has to be the id of the application')),
-    privateKey: optional(privateKey),
-    signatureSecret: optional(secret),
+    via: z.enum(['sms', 'whatsapp'], 'has to be sms or whatsapp').describe('how it sends'),
+    from: string.describe(
+      'a number such as +15550100100; by SMS also a short code, or a sender name of at most 11 letters and digits',
+    ),
+    apiKey: optional(secret).describe('of the account: one login with apiSecret'),
+    apiSecret: optional(secret).describe('of the account, beside apiKey'),
+    applicationId: optional(z.guid('has to be the id of the application')).describe(
+      'of an application: the other login, with privateKey',
+    ),
+    privateKey: optional(privateKey).meta({
+      description: 'of the application, as PEM from its first line to its last',
+      contentMediaType: 'application/x-pem-file',
+    }),
+    signatureSecret: optional(secret).describe('of the account: turns receipts on'),
     baseUrl: baseUrl('https://api.nexmo.com'),
   })
   .superRefine((given: Record<string, unknown>, context) => {

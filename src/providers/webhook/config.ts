@@ -35,9 +35,13 @@ const retryDelays = z
   .max(maxDelays, `at most ${maxDelays}`)
 
 export const config = z.strictObject({
-  url: checked(urlIssue),
-  secret,
-  retryDelaysSeconds: optional(retryDelays),
+  url: checked(urlIssue).describe('where each message is posted to'),
+  secret: secret.describe(
+    'signs each message: whsec_ and base64; a JSON list of two while the receiver changes from one to the other',
+  ),
+  retryDelaysSeconds: optional(retryDelays).describe(
+    'waits before further attempts, as a JSON list of seconds such as [5, 60, 600]; default: those of the service',
+  ),
 })
 
 export type WebhookConfig = z.output<typeof config>

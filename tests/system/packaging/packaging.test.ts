@@ -285,11 +285,12 @@ describe('Compose', () => {
     expect(admin.healthcheck?.test?.at(-1)).toContain('http://127.0.0.1:3001/healthz')
   })
 
-  test('the admin process is not given the key that opens configs', () => {
-    const set = environmentOf(admin, testSecrets)
-    expect(set).toMatchObject({ CREDENTIALS_KEY: '', CREDENTIALS_KEY_PREVIOUS: '' })
-    expect(readAdminSettings({ ...set, ADMIN_PASSWORD: 'five plain words' })).toMatchObject({
-      ADMIN_PORT: 3001,
+  test('the admin process is given the secrets with which the console sets up accounts', () => {
+    const set = { ...environmentOf(admin, testSecrets), ADMIN_PASSWORD: 'five plain words' }
+    const { CREDENTIALS_KEY, API_KEY_PEPPER } = testSecrets
+    expect(readAdminSettings(set)).toMatchObject({
+      CREDENTIALS_KEY: Buffer.from(CREDENTIALS_KEY, 'base64'),
+      API_KEY_PEPPER,
     })
   })
 

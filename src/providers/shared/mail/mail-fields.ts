@@ -22,9 +22,11 @@ export const mailbox = singleLine(1, 512).refine(
 export const defaultSubject = 'Message'
 
 /** For texts and media, and for templates whose subject is empty. Other placeholders than those of `filledSubject` are plain text. */
-export const mailSubject = optional(singleLine(1, maxFieldLength)).transform(
-  (value) => value ?? defaultSubject,
-)
+export const mailSubject = optional(singleLine(1, maxFieldLength))
+  .transform((value) => value ?? defaultSubject)
+  .describe(
+    `of texts and media; {{contact.name}} and {{reference}} in it are replaced; default: ${defaultSubject}`,
+  )
 
 /** The subject of one mail. Fields that the send lacks are left out. A word that is too long for a line couldn't be folded. */
 export function filledSubject(
@@ -62,7 +64,7 @@ export const mailHeaders = optional(
         if (message) context.addIssue({ code: 'custom', path: [name], message })
       }
     }),
-)
+).describe('further headers of each mail, as JSON such as {"Auto-Submitted": "no"}')
 
 /**
  * The further headers of one mail: those of the channel, and of the client, which win. A mail of this service is automatic, unless

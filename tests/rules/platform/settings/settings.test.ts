@@ -217,7 +217,16 @@ describe('the admin process', () => {
 
   test('needs the stores, and neither of the secrets', () => {
     expect(readAdminSettings(stores)).toMatchObject({ ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 3001 })
-    expect(readAdminSettings({ ...required, ...stores })).not.toHaveProperty('CREDENTIALS_KEY')
+    expect(readAdminSettings(stores)).not.toHaveProperty('CREDENTIALS_KEY')
+  })
+
+  test('takes the secrets with which it sets up accounts, where they are set', () => {
+    expect(readAdminSettings({ ...required, ...stores })).toMatchObject({
+      CREDENTIALS_KEY: Buffer.from(required.CREDENTIALS_KEY, 'base64'),
+      API_KEY_PEPPER: required.API_KEY_PEPPER,
+    })
+    const weak = { ...stores, CREDENTIALS_KEY: 'short' }
+    expect(() => readAdminSettings(weak)).toThrow('CREDENTIALS_KEY has to be 32 bytes in base64')
   })
 
   test.each(['127.0.0.1', '127.8.8.8', '::1', 'localhost', ''])('serves %j without a password', (host) => {
