@@ -11,6 +11,7 @@ import { audited } from '../../db/audit/record.ts'
 import type { Database, Transaction } from '../../db/connection/client.ts'
 import { openConfig } from '../core/channels/sealed-config.ts'
 import { describeIssue, describeIssues } from '../core/requests/issues.ts'
+import { credentialsKeys } from '../platform/settings/settings.ts'
 import { type CompiledFile, hashOf } from '../providers/files/compile.ts'
 import { providerForm } from '../providers/files/form.ts'
 import { isCoded, knownNames, providerOf } from '../providers/known.ts'
@@ -163,9 +164,10 @@ async function checkConfigs(
   { setting }: Pick<CliContext, 'setting'>,
 ): Promise<void> {
   for (const { channelId, sealedConfig } of await channelsOfProvider(transaction, name)) {
-    const keys = [setting('CREDENTIALS_KEY'), setting('CREDENTIALS_KEY_PREVIOUS')].filter(
-      (key) => key !== undefined,
-    )
+    const keys = credentialsKeys({
+      CREDENTIALS_KEY: setting('CREDENTIALS_KEY'),
+      CREDENTIALS_KEY_PREVIOUS: setting('CREDENTIALS_KEY_PREVIOUS'),
+    })
     const parsed = provider.config.safeParse(openConfig(sealedConfig, channelId, keys), {
       error: describeIssue,
     })

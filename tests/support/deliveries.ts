@@ -1,6 +1,6 @@
 import type { ProviderRules } from '../../src/core/channels/provider.ts'
 import type { Delivery } from '../../src/providers/delivery.ts'
-import { firstDelivery } from '../../src/providers/first-delivery.ts'
+import { firstDelivery } from '../../src/providers/shared/first-delivery.ts'
 
 /** A first attempt at a text to a contact of a type that the provider reaches. */
 export function buildDelivery(

@@ -376,16 +376,16 @@ class Routes:
     def get_usage(
         self,
         *,
-        from_: Optional[str] = None,
-        to: Optional[str] = None,
+        from_: str,
+        to: str,
         group_by: Optional[str] = None,
     ) -> "types.UsageList":
         """Read how many messages the account sent, by day, month and channel.
 
         For an invoice. A send counts on the day of its accept, in UTC, as what it is now. The sum of days is that of the month, the sum of channels that of the account. Reading doesn't count for the account's rate limit, but for the limit of the key.
 
-        from_: The first day, in UTC. Required.
-        to: The day after the last one, in UTC. Required. By day, at most 366 days after `from`.
+        from_: The first day, in UTC.
+        to: The day after the last one, in UTC. By day, at most 366 days after `from`.
         group_by: By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum.
 """
         return self._once("GET", "/v1/usage", query={"from": from_, "to": to, "groupBy": group_by}, is_repeatable=True)
@@ -761,16 +761,16 @@ class AsyncRoutes:
     async def get_usage(
         self,
         *,
-        from_: Optional[str] = None,
-        to: Optional[str] = None,
+        from_: str,
+        to: str,
         group_by: Optional[str] = None,
     ) -> "types.UsageList":
         """Read how many messages the account sent, by day, month and channel.
 
         For an invoice. A send counts on the day of its accept, in UTC, as what it is now. The sum of days is that of the month, the sum of channels that of the account. Reading doesn't count for the account's rate limit, but for the limit of the key.
 
-        from_: The first day, in UTC. Required.
-        to: The day after the last one, in UTC. Required. By day, at most 366 days after `from`.
+        from_: The first day, in UTC.
+        to: The day after the last one, in UTC. By day, at most 366 days after `from`.
         group_by: By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum.
 """
         return await self._once("GET", "/v1/usage", query={"from": from_, "to": to, "groupBy": group_by}, is_repeatable=True)

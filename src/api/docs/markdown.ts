@@ -26,7 +26,8 @@ export function operationMarkdown(placed: PlacedOperation, schemas: Record<strin
     ...list(
       'Parameters',
       parametersOf(operation).map(
-        ({ name, in: place, description = '' }) => `\`${name}\` (${place}): ${description}`,
+        ({ name, in: place, required, description = '' }) =>
+          `\`${name}\` (${place}${required && place === 'query' ? ', required' : ''}): ${description}`,
       ),
     ),
     ...list('Body', json?.schema ? allFields(json.schema, schemas).map(fieldLine) : []),

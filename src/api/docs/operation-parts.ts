@@ -25,10 +25,16 @@ export function sampleOf({ method, path, operation }: PlacedOperation): SampleRe
   const json = bodyOf(operation)?.content['application/json']
   const body = json && examplesOf(json)[0]?.value
   const example = (name: string) => parameters.find((one) => one.name === name)?.example ?? name
+  const query = parameters
+    .filter((one) => one.in === 'query' && one.required)
+    .map(({ name, schema }) => `${name}=${(schema.examples as string[] | undefined)?.[0] ?? name}`)
   const takesKey = parameters.some(({ name }) => name === 'Idempotency-Key')
   return {
     method,
-    url: basePlaceholder + path.replaceAll(/\{(\w+)\}/g, (_, name: string) => example(name)),
+    url:
+      basePlaceholder +
+      path.replaceAll(/\{(\w+)\}/g, (_, name: string) => example(name)) +
+      (query.length > 0 ? `?${query.join('&')}` : ''),
     hasKey: (operation['x-permissions'] ?? []).length > 0,
     headers: takesKey ? { 'Idempotency-Key': 'order-4711-shipped' } : {},
     ...(body !== undefined && { body }),

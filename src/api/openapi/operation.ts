@@ -67,9 +67,10 @@ const inPath = ([name, { what, example }]: [string, PathParameter]) => ({
 
 function inQuery(parameters: Record<string, QueryParameter>) {
   const { properties = {} } = inputSchema(z.object(mapValues(parameters, ({ schema }) => schema)))
-  return Object.entries(parameters).map(([name, { what }]) => ({
+  return Object.entries(parameters).map(([name, { what, isRequired }]) => ({
     name,
     in: 'query',
+    ...(isRequired && { required: true }),
     description: what,
     schema: properties[name],
   }))

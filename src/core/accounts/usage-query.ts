@@ -14,14 +14,17 @@ export interface UsageSpan {
 const mostDays = 366
 
 const dayWanted = 'has to be a day, such as 2026-10-01'
-const day = parsedText((text) => (isDay(text) ? text : undefined), dayWanted, { format: 'date' })
+const day = (example: string) =>
+  parsedText((text) => (isDay(text) ? text : undefined), dayWanted, { format: 'date', examples: [example] })
 const groupsWanted = `has to be one or more of ${usageGroups.join(', ')}, with commas; day or month`
 
+const isRequired = true as const
 const parameters = {
-  from: { schema: day, what: 'The first day, in UTC. Required.' },
+  from: { schema: day('2026-10-01'), what: 'The first day, in UTC.', isRequired },
   to: {
-    schema: day,
-    what: `The day after the last one, in UTC. Required. By day, at most ${mostDays} days after \`from\`.`,
+    schema: day('2026-11-01'),
+    what: `The day after the last one, in UTC. By day, at most ${mostDays} days after \`from\`.`,
+    isRequired,
   },
   groupBy: {
     schema: parsedText(parseGroups, groupsWanted, { examples: ['channel,day'] }),

@@ -8,6 +8,8 @@ export const pageLimits = { min: 1, max: 100, byDefault: 20 }
 export interface QueryParameter {
   schema: z.ZodType
   what: string
+  /** Whether a request without it is refused. */
+  isRequired?: true
 }
 
 type Outputs<Parameters extends Record<string, QueryParameter>> = {

@@ -15,7 +15,7 @@ export interface ClientOperation {
   description: string
   /** The names in its path. */
   params: string[]
-  query: { name: string; description: string; schema: JsonSchema }[]
+  query: Parameter[]
   body?: { schema: string; isRequired: boolean }
   /** The schema of its answer; absent for an answer without a body. */
   answer?: string
@@ -88,6 +88,7 @@ interface Parameter {
   name: string
   in: string
   description: string
+  required?: true
   schema: JsonSchema
 }
 

@@ -78,10 +78,14 @@ function snake(name: string): string {
 
 function methodText(operation: ClientOperation, isAsync: boolean): string {
   const { name, method, path, params, body, isKeyed, isRepeatable, items, answer } = operation
-  const query = body ? [] : operation.query
+  const { query } = operation
   const named = [
     ...(isKeyed ? ['idempotency_key: Optional[str] = None'] : []),
-    ...query.map((one) => `${snake(one.name)}: Optional[${annotation(one.schema)}] = None`),
+    ...query.map(({ name, schema, required }) =>
+      required
+        ? `${snake(name)}: ${annotation(schema)}`
+        : `${snake(name)}: Optional[${annotation(schema)}] = None`,
+    ),
   ]
   const given = [
     'self',
@@ -115,9 +119,9 @@ function methodText(operation: ClientOperation, isAsync: boolean): string {
 
 const annotation = (schema: JsonSchema): string => new PythonTypes().typeOf(schema, '', 'types.')
 
-function argumentsText({ query, body, isKeyed }: ClientOperation): string {
+function argumentsText({ query, isKeyed }: ClientOperation): string {
   const lines = [
-    ...(body ? [] : query).map((one) => `${snake(one.name)}: ${one.description}`),
+    ...query.map((one) => `${snake(one.name)}: ${one.description}`),
     ...(isKeyed
       ? [
           'idempotency_key: an id of your own for this request. Without one, each call makes a key, which its repeats share.',

@@ -66,7 +66,9 @@ function methodText(operation: ClientOperation): string {
   const given = [
     ...params.map((param) => `${param}: string`),
     ...(body ? [`body: Body<'${name}'>${body.isRequired ? '' : ' = {}'}`] : []),
-    ...(query.length > 0 && !body ? [`query: Query<'${name}'> = {}`] : []),
+    ...(query.length > 0
+      ? [`query: Query<'${name}'>${query.some(({ required }) => required) ? '' : ' = {}'}`]
+      : []),
     `options: ${isKeyed ? 'KeyedOptions' : 'CallOptions'} = {}`,
   ].join(', ')
   const segments = path.replaceAll(/\{(\w+)\}/g, (_, param: string) => `\${this.call.segment(${param})}`)
@@ -74,7 +76,7 @@ function methodText(operation: ClientOperation): string {
   const request = [
     `method: '${method}'`,
     `path: ${params.length > 0 ? url : `'${path}'`}`,
-    ...(query.length > 0 && !body ? ['query'] : []),
+    ...(query.length > 0 ? ['query'] : []),
     ...(body ? ['body'] : []),
     ...(isKeyed ? ['isKeyed: true'] : []),
     ...(isRepeatable ? ['isRepeatable: true'] : []),
@@ -98,11 +100,16 @@ function commentOf({ summary, description, body, query, params, isKeyed }: Clien
     '',
     ...params.map((param) => `@param ${param} as an answer of the API has it.`),
     ...(body ? ['@param body the JSON of the request.'] : []),
-    ...(query.length > 0 && !body ? ['@param query what is asked for; all is optional.'] : []),
+    ...(query.length > 0 ? [`@param query what is asked for${neededText(query)}.`] : []),
     `@param options ${isKeyed ? 'an `idempotencyKey` of your own, and a `signal`' : 'a `signal` that ends the call'}.`,
   ]
   const text = lines.map((line) => `   * ${line}`.trimEnd().replaceAll('*/', '*\\/'))
   return `  /**\n${text.join('\n')}\n   */\n`
+}
+
+function neededText(query: ClientOperation['query']): string {
+  const needed = query.filter(({ required }) => required).map(({ name }) => `\`${name}\``)
+  return needed.length === 0 ? '; all is optional' : `; it needs ${needed.join(' and ')}`
 }
 
 const errorsText = () => `import { ApiError } from '../errors.ts'

@@ -19,7 +19,7 @@ export function vendorPage({ form, provider }: CompiledFile): string {
   return paragraphs(
     `# ${label}`,
     `The \`${name}\` provider sends ${what}. [A file of the release](../provider-files.md) describes it: \`outbound provider show ${name}\`.`,
-    "It was written by the vendor's documents and not tried against a real account.",
+    `It was written by the vendor's documents${guessed.length > 0 ? ', in parts from memory: see [what was guessed](#sources),' : ''} and not tried against a real account.`,
     '## Set up',
     numbered([...setUp, '[Create the channel](#create-the-channel).']),
     '## Create the channel',

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const program = join(root, 'src/dev/release.ts')
+const program = join(root, 'src/dev/release/main.ts')
 const changelog = `# Changelog
 
 ## [Unreleased]
@@ -19,6 +19,18 @@ const changelog = `# Changelog
 
 - Another line.
 `
+
+const clientChangelog = `# Changelog for clients
+
+## Unreleased
+
+- A line for programs.
+
+## 0.2.0
+
+- Another line.
+`
+const clientChangelogFile = 'docs/client/changelog.md'
 
 const ofClients = [
   'sdk/typescript/package.json',
@@ -36,6 +48,8 @@ beforeEach(() => {
     copyFileSync(join(root, name), join(checkout, name))
   }
   writeFileSync(join(checkout, 'CHANGELOG.md'), changelog)
+  mkdirSync(dirname(join(checkout, clientChangelogFile)), { recursive: true })
+  writeFileSync(join(checkout, clientChangelogFile), clientChangelog)
   writeFileSync(join(checkout, '.gitignore'), 'release/\n')
   git('init', '--quiet')
   git('config', 'user.name', 'Ann')
@@ -72,6 +86,9 @@ test('a release has its version everywhere, its lines of the changelog, a tag wi
   expect(read('CHANGELOG.md')).toBe(
     changelog.replace('## [Unreleased]\n', `## [Unreleased]\n\n## [${next}] - ${day}\n`),
   )
+  expect(read(clientChangelogFile)).toBe(
+    clientChangelog.replace('## Unreleased\n', `## Unreleased\n\n## ${next}\n`),
+  )
   expect(git('status', '--porcelain')).toBe('')
   expect(git('log', '-1', '--format=%s %D')).toContain(`Release ${next}`)
   expect(git('tag', '--points-at', 'HEAD')).toBe(`v${next}`)
@@ -82,6 +99,28 @@ test('a release has its version everywhere, its lines of the changelog, a tag wi
   const names = bill.components.map(({ name }: { name: string }) => name)
   expect(names).toContain('hono')
   expect(names).not.toContain('vitest')
+})
+
+test('a release that programs do not notice says so in their changelog', () => {
+  writeFileSync(
+    join(checkout, clientChangelogFile),
+    clientChangelog.replace('- A line for programs.\n\n', ''),
+  )
+  commitAll()
+  expect(release('minor').status).toBe(0)
+  expect(read(clientChangelogFile)).toContain(
+    `## Unreleased\n\n## ${next}\n\n- Nothing that programs notice.\n\n## 0.2.0\n`,
+  )
+})
+
+test('what users type and run has no version in it that a release would leave behind', () => {
+  for (const file of [
+    'README.md',
+    'sdk/typescript/README.md',
+    'sdk/python/README.md',
+    'docs/client/clients.md',
+  ])
+    expect(readFileSync(join(root, file), 'utf8'), file).not.toContain(present)
 })
 
 test.each<[string, string[], string, () => void]>([
@@ -95,6 +134,15 @@ test.each<[string, string[], string, () => void]>([
     'no line under [Unreleased]',
     () => {
       writeFileSync(join(checkout, 'CHANGELOG.md'), changelog.replace(/### Added[^#]+/, ''))
+      commitAll()
+    },
+  ],
+  [
+    'without a heading for what is unreleased in the changelog for clients',
+    ['minor'],
+    'no heading "## Unreleased"',
+    () => {
+      writeFileSync(join(checkout, clientChangelogFile), '# Changelog for clients\n')
       commitAll()
     },
   ],

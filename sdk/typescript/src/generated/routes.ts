@@ -346,10 +346,10 @@ export abstract class Routes {
    *
    * For an invoice. A send counts on the day of its accept, in UTC, as what it is now. The sum of days is that of the month, the sum of channels that of the account. Reading doesn't count for the account's rate limit, but for the limit of the key.
    *
-   * @param query what is asked for; all is optional.
+   * @param query what is asked for; it needs `from` and `to`.
    * @param options a `signal` that ends the call.
    */
-  getUsage(query: Query<'getUsage'> = {}, options: CallOptions = {}): Promise<Answer<'getUsage'>> {
+  getUsage(query: Query<'getUsage'>, options: CallOptions = {}): Promise<Answer<'getUsage'>> {
     return this.call.once({ method: 'GET', path: '/v1/usage', query, isRepeatable: true, options })
   }
 }

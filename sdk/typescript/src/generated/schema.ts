@@ -3873,11 +3873,11 @@ export interface operations {
     };
     getUsage: {
         parameters: {
-            query?: {
-                /** @description The first day, in UTC. Required. */
-                from?: string;
-                /** @description The day after the last one, in UTC. Required. By day, at most 366 days after `from`. */
-                to?: string;
+            query: {
+                /** @description The first day, in UTC. */
+                from: string;
+                /** @description The day after the last one, in UTC. By day, at most 366 days after `from`. */
+                to: string;
                 /** @description By what the sums are divided: channel, day, month, priority, several with commas. Default: one sum. */
                 groupBy?: string;
             };

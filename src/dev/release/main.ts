@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { releasedChangelog } from './released-changelog.ts'
+import { releasedChangelog, releasedClientChangelog } from './released-changelog.ts'
 
 const usage =
   'Say which release: npm run release -- minor, patch, major, or a version such as 0.4.0. Add --dry-run to see what it would write.'
 const changelogFile = 'CHANGELOG.md'
+const clientChangelogFile = 'docs/client/changelog.md'
 /** The clients have the version of the service. */
 const ofClients = [
   'sdk/typescript/package.json',
@@ -31,11 +32,15 @@ function release(args: readonly string[]): void {
   const released = releasedChangelog(readFileSync(changelogFile, 'utf8'), version, day)
   if (!released)
     throw new Error(`${changelogFile} has no line under [Unreleased]. Write what changed, and commit it.`)
+  const forClients = releasedClientChangelog(readFileSync(clientChangelogFile, 'utf8'), version, day)
+  if (forClients === undefined)
+    throw new Error(`${clientChangelogFile} has no heading "## Unreleased". Add it, and commit it.`)
   if (isTrial) {
     console.log(`${tag}, ${day}\n\n${released.notes}`)
     return
   }
   writeFileSync(changelogFile, released.text)
+  writeFileSync(clientChangelogFile, forClients)
   run('npm', 'version', version, '--no-git-tag-version', '--ignore-scripts')
   for (const file of ofClients) setVersion(file, present, version)
   const bill = writeBill(version)

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import type { Delivery } from './delivery.ts'
+import type { Delivery } from '../delivery.ts'
 
 /** The first attempt at a send that no channel has, such as one that is tried. */
 export function firstDelivery<Config>(
