@@ -8,6 +8,7 @@ import {
   integer,
   json,
   jsonb,
+  numeric,
   pgEnum,
   pgTable,
   primaryKey,
@@ -306,6 +307,8 @@ export const sends = pgTable(
     /** As SMS, by its text. Null if it isn't one, or only the provider knows the text. */
     segments: smallint('segments'),
     encoding: text('encoding').$type<SmsSize['encoding']>(),
+    /** What its messages cost, each by a hash of the provider's id of it (db/counters/costs.ts); null if no provider has said. */
+    costs: jsonb('costs').$type<Record<string, { amount: string; currency: string }>>(),
     /** The time for which the client asked; null for at once. */
     sendAt: moment('send_at'),
     /** The number of its last change, as callbacks count them, from 1 (db/callbacks/new-callbacks.ts). */
@@ -646,6 +649,9 @@ export const sendCountChanges = pgTable('send_count_changes', {
   /** Segments of the accepted sends. */
   segments: integer('segments').notNull().default(0),
   priority: priority('priority').notNull().default(defaultPriority),
+  /** What the sends cost more than before; null in a row of counts. */
+  currency: text('currency'),
+  amount: numeric('amount'),
 })
 
 /**
@@ -672,6 +678,23 @@ export const usageCounts = pgTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.day, table.channelId, table.priority] }),
     index('usage_counts_by_day').on(table.day),
+  ],
+)
+
+/** What the sends cost that a channel accepted on a day (UTC), by currency. A trigger adds to it as to `usage_counts`. */
+export const usageCosts = pgTable(
+  'usage_costs',
+  {
+    accountId: uuid('account_id').notNull(),
+    day: date('day').notNull(),
+    channelId: uuid('channel_id').notNull(),
+    priority: priority('priority').notNull(),
+    currency: text('currency').notNull(),
+    amount: numeric('amount').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.day, table.channelId, table.priority, table.currency] }),
+    index('usage_costs_by_day').on(table.day),
   ],
 )
 

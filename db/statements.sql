@@ -2054,7 +2054,7 @@ given_up as materialized (
 -- The claims that are still lost, with the attempt from the send's row. Locked in the order of ids.
 attempted as materialized (
   select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, s.contact_type, s.receipt_keys,
-         s.pending_receipts, s.counted_as, g.*
+         s.pending_receipts, s.attempts_before_replay, s.counted_as, s.costs, s.segments, s.message_type, g.*
   from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
   where s.request_id = any(array(select "requestId" from given_up))
     and s.status = 'sending' and s.claim_id = g."claimId" and (s.conversation_id is not null) = g."mayHaveCalled"
@@ -2066,6 +2066,10 @@ attempted as materialized (
 -- Each receipt that came during the call, with its send.
 received as materialized (
   select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
+         left(md5(coalesce(
+           p.receipt->'fields'->>'providerMessageId',
+           null,
+           s.attempts_before_replay::text)), 12) as cost_message,
          s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as known_keys,
          false as is_pending,
          s.status = 'sent' as was_sent, s.sent_by,
@@ -2117,13 +2121,21 @@ effects as materialized (
          array_agg(fields->>'providerCode') filter (where raises) over every as new_codes,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
          count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
+         jsonb_object_agg(
+           cost_message,
+           jsonb_build_object(
+             'amount', fields->'cost'->>'amount',
+             'currency', fields->'cost'->>'currency'))
+           filter (where is_recorded and fields->'cost'->>'amount' is not null) over every as new_costs,
+         array_agg((fields->'cost'->>'parts')::smallint)
+           filter (where is_recorded and (fields->'cost'->>'parts')::smallint is not null) over every as all_parts,
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
 -- Changes, once for each send.
 changes as materialized (
   select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
-         new_ids[1] as new_id
+         new_ids[1] as new_id, all_parts[cardinality(all_parts)] as new_parts
   from effects where is_last and new_keys is not null),
 -- Their events. One that doesn't raise the delivery state is recorded as another receipt.
 receipt_events as (
@@ -2141,6 +2153,7 @@ receipt_events as (
 -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
 ended as materialized (
   select a.request_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.reason, a."delayMs",
+         a.costs, a.segments, a.message_type,
          a."mayHaveCalled" and changes.confirmed is not true as "staysInRow", a."mayHaveCalled",
          case when changes.confirmed then 'sent' else a.status end as status,
          coalesce(changes.confirmed, false) as confirms
@@ -2162,6 +2175,12 @@ written as (
     delivery = changes.new_state,
     delivery_at = case when changes.new_state is not null then changes.at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(changes.new_keys, '{}'),
+    costs = nullif(coalesce(ended.costs, '{}')
+      || coalesce(changes.new_costs, '{}'), '{}'),
+    segments = coalesce(
+      case when ended.message_type <> 'media' then
+        coalesce(changes.new_parts) end,
+      ended.segments),
     change_number = s.change_number + case when ended.status <> 'queued' then 1 else 0 end
       + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
     counted_as = case when s.counted_as is not null then
@@ -2176,6 +2195,7 @@ written as (
     s.request_id, s.status, s.next_attempt_at, ended.confirms,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.priority as counted_priority, s.counted_as, ended.counted_as as counted_before,
+    s.costs, s.segments, ended.costs as costs_before, ended.segments as segments_before,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -2216,6 +2236,25 @@ counted_changes as (
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4, 5),
+-- The counters of their costs.
+counted_costs as (
+  insert into send_count_changes (
+    account_id, channel_id, hour, priority, counted_as, change, segments, currency, amount)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, 'accepted', 0, d.segments, d.currency, d.amount
+  from written w cross join lateral (
+    select coalesce(w.segments, 0) - coalesce(w.segments_before, 0) as segments, null as currency, null as amount
+    where w.segments is distinct from w.segments_before
+    union all
+    select 0, currency, sum(amount)
+    from (
+      select p.value->>'currency' as currency, (p.value->>'amount')::numeric as amount
+      from jsonb_each(w.costs) p
+      union all
+      select p.value->>'currency' as currency, -(p.value->>'amount')::numeric as amount
+      from jsonb_each(w.costs_before) p) p
+    where w.costs is distinct from w.costs_before
+    group by currency having sum(amount) <> 0) d),
 -- The attempts that are no longer in their rows.
 removed as (
   select e.*, null::json as record, w.next_attempt_at,
@@ -3594,6 +3633,33 @@ from (select) one
 left join (person_sessions s join people p on p.id = s.person_id)
   on s.token_hash = $1::bytea and s.expires_at > now();
 
+-- read_usage_costs: Sums what the sends of an account cost that were accepted on some days.
+-- $1: the account; $2: the first day; $3: the day after the last; $4: whether by day; $5: by month; $6: by channel;
+-- $7: by priority.
+with
+-- What is added up, and what has changed since.
+counted as (
+  select day, channel_id, priority, currency, amount
+  from usage_costs
+  where account_id = $1 and day >= $2::date and day < $3::date
+  union all
+  select (hour at time zone 'UTC')::date, channel_id, priority, currency, amount
+  from send_count_changes
+  where currency is not null and account_id = $1
+    and hour >= $2::date::timestamp at time zone 'UTC' and hour < $3::date::timestamp at time zone 'UTC'),
+-- By group and currency.
+grouped as (
+  select case when $4::boolean then day end as by_day,
+         case when $5::boolean then date_trunc('month', day)::date end as by_month,
+         case when $6::boolean then channel_id end as of_channel,
+         case when $7::boolean then priority end as by_priority, currency, sum(amount) as amount
+  from counted
+  group by 1, 2, 3, 4, 5 having sum(amount) <> 0)
+select to_char(by_day, 'YYYY-MM-DD') as day, to_char(by_month, 'YYYY-MM') as month, of_channel as "channelId",
+       by_priority as priority, json_object_agg(currency, trim_scale(amount)::text order by currency) as cost
+from grouped
+group by by_day, by_month, of_channel, by_priority;
+
 -- ready_heads: Finds the heads of the lanes of given sends that may be claimed now.
 select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
        greatest(permit.in_ms, ceil(extract(epoch from greatest(
@@ -3796,7 +3862,7 @@ found as (
            (select json_object_agg(key, case when key in (
               'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
               'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'sendAt',
-              'late', 'fromChannelId', 'toChannelId', 'as') then value else 'null' end)
+              'late', 'fromChannelId', 'toChannelId', 'as', 'cost') then value else 'null' end)
             from json_each($4::json))
          else $4::json end as record,
          case when not s.contact_value = 'erased' then $5 end as message_id,
@@ -3809,6 +3875,15 @@ found as (
                where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
                limit 1), false))
                 then s.claimed_at end end as started_at,
+         case when $4::json->'cost'->>'amount' is not null then
+           jsonb_build_object(
+             left(md5(coalesce(
+               $5,
+               attempts_before_replay::text)), 12),
+             jsonb_build_object(
+               'amount', $4::json->'cost'->>'amount',
+               'currency', $4::json->'cost'->>'currency')) end as new_costs,
+         ($4::json->'cost'->>'parts')::smallint as new_parts,
          claim_id = $3 and attempt_record is not null as is_recorded,
          $6::text is not null and claim_id = $3 and (s.claimed_at is not null and s.attempt_record is null) and
            (status = 'uncertain' or $6 = 'sent') as is_settled
@@ -3830,6 +3905,12 @@ written as (
     failure = found.reason,
     claimed_at = found.started_at,
     change_number = s.change_number + 1,
+    costs = nullif(coalesce(found.costs, '{}')
+      || coalesce(found.new_costs, '{}'), '{}'),
+    segments = coalesce(
+      case when found.message_type <> 'media' then
+        coalesce(found.new_parts) end,
+      found.segments),
     counted_as = case when s.counted_as is not null then
         counted_as($6, s.delivery, found.reason, found.record, null)
       else s.counted_as end
@@ -3839,6 +3920,7 @@ written as (
     s.request_id, s.status,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.priority as counted_priority, s.counted_as, found.counted_as as counted_before,
+    s.costs, s.segments, found.costs as costs_before, found.segments as segments_before,
     s.change_number, s.attempt as attempts, s.conversation_id,
     'message.' || s.status as type,
     case when (select exists (select from endpoints)) then found.record->>'providerCode' end as provider_code,
@@ -3867,6 +3949,25 @@ counted_changes as (
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4, 5),
+-- The counters of their costs.
+counted_costs as (
+  insert into send_count_changes (
+    account_id, channel_id, hour, priority, counted_as, change, segments, currency, amount)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, 'accepted', 0, d.segments, d.currency, d.amount
+  from written w cross join lateral (
+    select coalesce(w.segments, 0) - coalesce(w.segments_before, 0) as segments, null as currency, null as amount
+    where w.segments is distinct from w.segments_before
+    union all
+    select 0, currency, sum(amount)
+    from (
+      select p.value->>'currency' as currency, (p.value->>'amount')::numeric as amount
+      from jsonb_each(w.costs) p
+      union all
+      select p.value->>'currency' as currency, -(p.value->>'amount')::numeric as amount
+      from jsonb_each(w.costs_before) p) p
+    where w.costs is distinct from w.costs_before
+    group by currency having sum(amount) <> 0) d),
 -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
 moved as (
   select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
@@ -4041,7 +4142,7 @@ where s.request_id = any(array(select "requestId" from outcomes))
   and s.status <> 'sending' and s.claim_id = outcomes."claimId"
   and not (s.claimed_at is not null and s.attempt_record is null);
 
--- record_outcomes_with_receipts: Like record_outcomes, for sends of which receipts came during the call.
+-- record_outcomes_with_receipts: Like record_outcomes, for sends of which receipts came during the call, and for answers with a cost.
 with
 -- The given outcomes and verdicts.
 outcomes as materialized (
@@ -4052,15 +4153,30 @@ outcomes as materialized (
 attempted as materialized (
   select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, s.counted_as,
          clock_timestamp() as ended_at,
-         s.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts, outcomes.*
+         s.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts,
+         s.costs, s.segments, s.message_type,
+         case when outcomes.record->'cost'->>'amount' is not null then
+           jsonb_build_object(
+             left(md5(coalesce(
+               outcomes.record->>'providerMessageId',
+               s.attempts_before_replay::text)), 12),
+             jsonb_build_object(
+               'amount', outcomes.record->'cost'->>'amount',
+               'currency', outcomes.record->'cost'->>'currency')) end as new_costs,
+         (outcomes.record->'cost'->>'parts')::smallint as new_parts,
+         outcomes.*
   from sends s join outcomes on outcomes."requestId" = s.request_id
   where s.request_id = any(array(select "requestId" from outcomes))
-    and s.status = 'sending' and s.claim_id = outcomes."claimId" and s.pending_receipts is not null
+    and s.status = 'sending' and s.claim_id = outcomes."claimId"
   order by s.request_id
   for no key update of s),
 -- Each receipt that came during the call, with its send.
 received as materialized (
   select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
+         left(md5(coalesce(
+           p.receipt->'fields'->>'providerMessageId',
+           s.record->>'providerMessageId',
+           s.attempts_before_replay::text)), 12) as cost_message,
          s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as known_keys,
          false as is_pending,
          s.status = 'sent' as was_sent, s.sent_by,
@@ -4116,13 +4232,21 @@ effects as materialized (
          array_agg(fields->>'providerCode') filter (where raises) over every as new_codes,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
          count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
+         jsonb_object_agg(
+           cost_message,
+           jsonb_build_object(
+             'amount', fields->'cost'->>'amount',
+             'currency', fields->'cost'->>'currency'))
+           filter (where is_recorded and fields->'cost'->>'amount' is not null) over every as new_costs,
+         array_agg((fields->'cost'->>'parts')::smallint)
+           filter (where is_recorded and (fields->'cost'->>'parts')::smallint is not null) over every as all_parts,
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
 -- Changes, once for each send.
 changes as materialized (
   select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
-         new_ids[1] as new_id
+         new_ids[1] as new_id, all_parts[cardinality(all_parts)] as new_parts
   from effects where is_last and new_keys is not null),
 -- Their events. One that doesn't raise the delivery state is recorded as another receipt.
 receipt_events as (
@@ -4141,6 +4265,7 @@ receipt_events as (
 ended as materialized (
   select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.record, a.reason,
          a."delayMs", a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
+         a.costs, a.segments, a.message_type, a.new_costs, a.new_parts,
          case when changes.confirmed then 'sent' else a.status end as status,
          coalesce(changes.confirmed, false) as confirms
   from attempted a left join changes using (request_id)),
@@ -4161,7 +4286,13 @@ written as (
     pending_receipts = null,
     delivery = changes.new_state,
     delivery_at = case when changes.new_state is not null then changes.at end,
-    receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(changes.new_keys, '{}'),
+    receipt_keys = nullif(coalesce(s.receipt_keys, '{}') || coalesce(changes.new_keys, '{}'), '{}'),
+    costs = nullif(coalesce(ended.costs, '{}')
+      || coalesce(ended.new_costs, '{}') || coalesce(changes.new_costs, '{}'), '{}'),
+    segments = coalesce(
+      case when ended.message_type <> 'media' then
+        coalesce(changes.new_parts, ended.new_parts) end,
+      ended.segments),
     change_number = s.change_number + case when ended.status <> 'queued' then 1 else 0 end
       + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
     counted_as = case when s.counted_as is not null then
@@ -4177,6 +4308,7 @@ written as (
     greatest(s.next_attempt_at, ended.ended_at) as retried_at,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.priority as counted_priority, s.counted_as, ended.counted_as as counted_before,
+    s.costs, s.segments, ended.costs as costs_before, ended.segments as segments_before,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -4217,6 +4349,25 @@ counted_changes as (
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4, 5),
+-- The counters of their costs.
+counted_costs as (
+  insert into send_count_changes (
+    account_id, channel_id, hour, priority, counted_as, change, segments, currency, amount)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, 'accepted', 0, d.segments, d.currency, d.amount
+  from written w cross join lateral (
+    select coalesce(w.segments, 0) - coalesce(w.segments_before, 0) as segments, null as currency, null as amount
+    where w.segments is distinct from w.segments_before
+    union all
+    select 0, currency, sum(amount)
+    from (
+      select p.value->>'currency' as currency, (p.value->>'amount')::numeric as amount
+      from jsonb_each(w.costs) p
+      union all
+      select p.value->>'currency' as currency, -(p.value->>'amount')::numeric as amount
+      from jsonb_each(w.costs_before) p) p
+    where w.costs is distinct from w.costs_before
+    group by currency having sum(amount) <> 0) d),
 -- The attempts that are no longer in their rows.
 retried as (
   select ended.*, null::json as loss, written.retried_at,
@@ -4318,12 +4469,19 @@ received as materialized (
          s.its_channel_id, s.is_former, moment.at,
          s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
          s.counted_as, s.delivery, s.delivery_at, s.provider_message_id as known_id,
+         s.costs, s.segments, s.message_type,
+         left(md5(coalesce(
+           s.fields->>'providerMessageId',
+           case when not s.is_former then s.provider_message_id end,
+           case when not s.is_former then s.attempts_before_replay::text
+                when s.its_channel_id = s.former_channels[1] then '0'
+                else s.its_channel_id::text end)), 12) as cost_message,
          left(md5(json_build_array(
            s.fields->>'providerStatus', s.fields->>'providerCode',
            coalesce(s.fields->>'providerMessageId',
                     case when not s.is_former then s.attempts_before_replay::text
                          when s.its_channel_id = s.former_channels[1] then '0'
-                         else s.its_channel_id::text end))::text), 12) as key,
+                         else s.its_channel_id::text end))::text || coalesce(s.fields->>'cost', '')), 12) as key,
          coalesce(s.receipt_keys, '{}')
            || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
          s.status = 'sending' and not s.is_former as is_pending,
@@ -4349,7 +4507,7 @@ received as materialized (
         (select json_object_agg(key, case when key in (
            'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
            'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'sendAt',
-           'late', 'fromChannelId', 'toChannelId', 'as') then value else 'null' end)
+           'late', 'fromChannelId', 'toChannelId', 'as', 'cost') then value else 'null' end)
          from json_each(s.fields))
       else s.fields end as fields) known),
 -- Whether each is new: no repeat of one that is recorded, nor of one before it.
@@ -4391,13 +4549,21 @@ effects as materialized (
          array_agg(fields->>'providerCode') filter (where raises) over every as new_codes,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
          count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
+         jsonb_object_agg(
+           cost_message,
+           jsonb_build_object(
+             'amount', fields->'cost'->>'amount',
+             'currency', fields->'cost'->>'currency'))
+           filter (where is_recorded and fields->'cost'->>'amount' is not null) over every as new_costs,
+         array_agg((fields->'cost'->>'parts')::smallint)
+           filter (where is_recorded and (fields->'cost'->>'parts')::smallint is not null) over every as all_parts,
          lead(ord) over (partition by request_id order by ord) is null as is_last
   from judged
   window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
 -- Changes, once for each send.
 changes as materialized (
   select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
-         new_ids[1] as new_id
+         new_ids[1] as new_id, all_parts[cardinality(all_parts)] as new_parts
   from effects where is_last and new_keys is not null),
 -- Their events. One that doesn't raise the delivery state is recorded as another receipt.
 receipt_events as (
@@ -4469,6 +4635,12 @@ written as (
                            then changes.former_channels || changes.channel_id
                            else changes.former_channels end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(changes.new_keys, '{}'),
+    costs = nullif(coalesce(changes.costs, '{}')
+      || coalesce(changes.new_costs, '{}'), '{}'),
+    segments = coalesce(
+      case when changes.message_type <> 'media' then
+        coalesce(changes.new_parts) end,
+      changes.segments),
     change_number = s.change_number + case when changes.confirmed then 1 else 0 end
       + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
     counted_as = case when s.counted_as is not null and (changes.confirmed or changes.new_state is not null) then
@@ -4485,6 +4657,7 @@ written as (
     changes.confirmed or changes.new_state is not null or changes.complaints > 0 as is_changed,
     s.account_id, coalesce(s.former_channels[1], s.channel_id) as counted_channel,
     s.accepted_at, s.priority as counted_priority, s.counted_as, changes.counted_as as counted_before,
+    s.costs, s.segments, changes.costs as costs_before, changes.segments as segments_before,
     s.delivery, s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -4522,6 +4695,25 @@ counted_changes as (
   from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)
   where w.counted_as <> w.counted_before and e.counted_as <> 'waiting'
   group by 1, 2, 3, 4, 5),
+-- The counters of their costs.
+counted_costs as (
+  insert into send_count_changes (
+    account_id, channel_id, hour, priority, counted_as, change, segments, currency, amount)
+  select w.account_id, w.counted_channel, date_trunc('hour', w.accepted_at, 'UTC'),
+         w.counted_priority, 'accepted', 0, d.segments, d.currency, d.amount
+  from written w cross join lateral (
+    select coalesce(w.segments, 0) - coalesce(w.segments_before, 0) as segments, null as currency, null as amount
+    where w.segments is distinct from w.segments_before
+    union all
+    select 0, currency, sum(amount)
+    from (
+      select p.value->>'currency' as currency, (p.value->>'amount')::numeric as amount
+      from jsonb_each(w.costs) p
+      union all
+      select p.value->>'currency' as currency, -(p.value->>'amount')::numeric as amount
+      from jsonb_each(w.costs_before) p) p
+    where w.costs is distinct from w.costs_before
+    group by currency having sum(amount) <> 0) d),
 -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
 endpoints_of_all as (
   select array_agg(distinct endpoint_id) as endpoint_ids
@@ -6075,6 +6267,13 @@ old_callbacks as (
   delete from callbacks c using old, endpoints e
   where e.account_id = old.account_id and c.endpoint_id = e.id and c.request_id = old.request_id),
 trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
+select count(*)::int as trimmed from trimmed;
+
+-- trim_usage_costs: Deletes a page of the usage of months past its retention.
+with trimmed as (
+  delete from usage_costs where ctid = any(array(
+    select ctid from usage_costs where day < date_trunc('month', (now() - $1::interval) at time zone 'UTC')::date
+    limit $2 for update skip locked)) returning 1)
 select count(*)::int as trimmed from trimmed;
 
 -- trim_usage_counts: Deletes a page of the usage of months past its retention.

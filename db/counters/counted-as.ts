@@ -7,16 +7,17 @@ import { sqlText } from '../statement.ts'
  * The rule is the function `counted_as` of migration 0026.
  */
 
-const columns = 'account_id, channel_id, hour, priority, counted_as, change'
+/** The columns of a change of the counters. */
+export const countersOf = 'account_id, channel_id, hour, priority, counted_as, change'
 
 /** Any time zone would do in which hours begin when they begin in UTC. */
-const hourOf = (moment: string) => `date_trunc('hour', ${moment}, 'UTC')`
+export const hourOf = (moment: string) => `date_trunc('hour', ${moment}, 'UTC')`
 
 /** SQL of CTEs that count accepted sends. @param recorded a relation of them. */
 export const countAccepts = (recorded: string) => sqlText`
   -- The counters.
   counted_accepts as (
-    insert into send_count_changes (${columns}, segments)
+    insert into send_count_changes (${countersOf}, segments)
     select account_id, channel_id, ${hourOf('accepted_at')}, priority, 'accepted', count(*),
            coalesce(sum(segments), 0)
     from ${recorded} group by 1, 2, 3, 4)`
@@ -25,7 +26,7 @@ export const countAccepts = (recorded: string) => sqlText`
 export const countResized = (before: string, after: string) => sqlText`
   -- The counter of its segments.
   counted_segments as (
-    insert into send_count_changes (${columns}, segments)
+    insert into send_count_changes (${countersOf}, segments)
     select a.account_id, a.channel_id, ${hourOf('a.accepted_at')}, a.priority, 'accepted', 0,
            coalesce(a.segments, 0) - coalesce(b.segments, 0)
     from ${after} a join ${before} b on b.request_id = a.request_id
@@ -40,7 +41,7 @@ export const countedColumns = (before: string) => sqlText`
 export const countChanges = sqlText`
   -- The counters.
   counted_changes as (
-    insert into send_count_changes (${columns})
+    insert into send_count_changes (${countersOf})
     select w.account_id, w.counted_channel, ${hourOf('w.accepted_at')},
            w.counted_priority, e.counted_as, sum(e.change)
     from written w cross join lateral (values (w.counted_as, 1), (w.counted_before, -1)) e (counted_as, change)

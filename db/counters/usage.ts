@@ -4,6 +4,7 @@ import type { Database } from '../connection/client.ts'
 import { prepared, sqlList, sqlText } from '../statement.ts'
 import { counters, partsOf } from './fold.ts'
 import { changedColumns } from './read.ts'
+import { type CostByCurrency, readCosts } from './usage-costs.ts'
 
 /** The sends of an account that were accepted on some days, by what they are now. Each is a number of sends, but the segments. */
 export interface Usage {
@@ -26,6 +27,8 @@ export interface Usage {
   canceled: number
   /** Of all that were accepted. */
   segments: number
+  /** Empty if no provider has said what they cost. */
+  cost: CostByCurrency
 }
 
 /** What is returned, added up from the counters. A send is counted in one of these at a time. */
@@ -43,7 +46,7 @@ const figures = {
 const sums = (...columns: string[]) => sqlList(columns.map((column) => `sum(${column}) as ${column}`))
 
 /** A trigger adds the changes of counters to `usage_counts` when they are added up (migration 0040). */
-const usageStatement = prepared<Usage>(
+const usageStatement = prepared<Omit<Usage, 'cost'>>(
   'usage',
   'Adds up the sends of an account by day, month and channel.',
   sqlText`
@@ -91,12 +94,17 @@ export async function readUsage(
 ): Promise<Usage[]> {
   const by = (group: UsageGroup) => groupBy.includes(group)
   const groups = [by('day'), by('month'), by('channel'), by('priority')]
-  const rows = await usageStatement(db, [accountId, from, to, ...groups])
-  return rows.length > 0 || groupBy.length > 0 ? rows : [noUsage]
+  const values = [accountId, from, to, ...groups]
+  const rows = await usageStatement(db, values)
+  const costOf = await readCosts(db, values)
+  return (rows.length > 0 || groupBy.length > 0 ? rows : [noUsage]).map((row) => ({
+    ...row,
+    cost: costOf(row),
+  }))
 }
 
 /** Of a span without sends. */
-export const noUsage: Usage = {
+export const noUsage: Omit<Usage, 'cost'> = {
   ...{ day: null, month: null, channelId: null, channelName: null, priority: null },
   ...{
     accepted: 0,

@@ -1,3 +1,4 @@
+import { messageOfCost } from '../counters/costs.ts'
 import {
   anyReceipt,
   arrival,
@@ -27,6 +28,7 @@ export const applyingReceipts = (sentBy: string, messageId: string) => sqlText`
   -- Each receipt that came during the call, with its send.
   received as materialized (
     select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
+           ${messageOfCost("p.receipt->'fields'->>'providerMessageId'", messageId, 's.attempts_before_replay::text')} as cost_message,
            s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as known_keys,
            false as is_pending,
            s.status = 'sent' as was_sent, s.sent_by,

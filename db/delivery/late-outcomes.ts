@@ -1,6 +1,7 @@
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 import { announceChange, columnsOfChange, theirEndpoints } from '../callbacks/new-callbacks.ts'
 import type { Database, Transaction } from '../connection/client.ts'
+import { costColumns, costOfAnswer, countCosts, messageOfCost, setCosts } from '../counters/costs.ts'
 import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { isCanceledInDoubt } from '../sends/doubt-rule.ts'
 import { attemptsToEvents, endOf } from '../sends/event-sql.ts'
@@ -53,6 +54,7 @@ const lateStatement = prepared<SettledLate>(
                   when not ${isErased} then ${given.reason} end as reason,
              case when status <> 'queued' then
                ${startInRow} end as started_at,
+             ${costOfAnswer(`${given.record}::json`, messageOfCost(given.messageId, 'attempts_before_replay::text'))},
              claim_id = ${given.claimId} and attempt_record is not null as is_recorded,
              ${given.status}::text is not null and claim_id = ${given.claimId} and ${claimIsLost} and
                (status = 'uncertain' or ${given.status} = 'sent') as is_settled
@@ -74,6 +76,7 @@ const lateStatement = prepared<SettledLate>(
         failure = found.reason,
         claimed_at = found.started_at,
         change_number = s.change_number + 1,
+        ${setCosts('found', 'found')},
         counted_as = case when s.counted_as is not null then
             counted_as(${given.status}, s.delivery, found.reason, found.record, null)
           else s.counted_as end
@@ -82,9 +85,11 @@ const lateStatement = prepared<SettledLate>(
       returning
         s.request_id, s.status,
         ${countedColumns('found.counted_as')},
+        ${costColumns('found')},
         ${columnsOfChange({ providerCode: "found.record->>'providerCode'" })}),
     ${announceChange},
     ${countChanges},
+    ${countCosts},
     -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
     moved as (
       select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,

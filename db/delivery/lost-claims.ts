@@ -1,6 +1,7 @@
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
 import { announceEndsAndReceipts, columnsOfChanges, theirEndpoints } from '../callbacks/new-callbacks.ts'
 import type { Database, Transaction } from '../connection/client.ts'
+import { costColumns, countCosts, setCosts } from '../counters/costs.ts'
 import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { newKeys } from '../receipts/receipt-rule.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../sends/event-sql.ts'
@@ -89,7 +90,7 @@ const giveUpStatement = prepared<GivenUpRow>(
     -- The claims that are still lost, with the attempt from the send's row. Locked in the order of ids.
     attempted as materialized (
       select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, s.contact_type, s.receipt_keys,
-             s.pending_receipts, s.counted_as, g.*
+             s.pending_receipts, s.attempts_before_replay, s.counted_as, s.costs, s.segments, s.message_type, g.*
       from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
       where ${isOneOf('s.request_id', 'given_up')}
         and s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
@@ -100,6 +101,7 @@ const giveUpStatement = prepared<GivenUpRow>(
     -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
     ended as materialized (
       select a.request_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.reason, a."delayMs",
+             a.costs, a.segments, a.message_type,
              a."mayHaveCalled" and changes.confirmed is not true as "staysInRow", a."mayHaveCalled",
              case when changes.confirmed then 'sent' else a.status end as status,
              coalesce(changes.confirmed, false) as confirms
@@ -121,6 +123,7 @@ const giveUpStatement = prepared<GivenUpRow>(
         delivery = changes.new_state,
         delivery_at = case when changes.new_state is not null then changes.at end,
         receipt_keys = ${newKeys},
+        ${setCosts('ended', 'changes')},
         change_number = s.change_number + case when ended.status <> 'queued' then 1 else 0 end
           + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
         counted_as = case when s.counted_as is not null then
@@ -134,9 +137,11 @@ const giveUpStatement = prepared<GivenUpRow>(
       returning
         s.request_id, s.status, s.next_attempt_at, ended.confirms,
         ${countedColumns('ended.counted_as')},
+        ${costColumns('ended')},
         ${columnsOfChanges}),
     ${announceEndsAndReceipts('null')},
     ${countChanges},
+    ${countCosts},
     -- The attempts that are no longer in their rows.
     removed as (
       select e.*, null::json as record, w.next_attempt_at,

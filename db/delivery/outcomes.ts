@@ -8,6 +8,7 @@ import {
   theirEndpoints,
 } from '../callbacks/new-callbacks.ts'
 import type { Database, Transaction } from '../connection/client.ts'
+import { costColumns, costOfAnswer, countCosts, messageOfCost, setCosts } from '../counters/costs.ts'
 import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { newKeys } from '../receipts/receipt-rule.ts'
 import { attemptsToEvents, eventOf } from '../sends/event-sql.ts'
@@ -165,7 +166,7 @@ const outcomeStatement = prepared<RecordedRow>(
 
 const outcomeWithReceiptsStatement = prepared<RecordedRow>(
   'record_outcomes_with_receipts',
-  'Like record_outcomes, for sends of which receipts came during the call.',
+  'Like record_outcomes, for sends of which receipts came during the call, and for answers with a cost.',
   sqlText`
     with
     ${givenOutcomes},
@@ -173,10 +174,13 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
     attempted as materialized (
       select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, s.counted_as,
              clock_timestamp() as ended_at,
-             s.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts, outcomes.*
+             s.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts,
+             s.costs, s.segments, s.message_type,
+             ${costOfAnswer('outcomes.record', messageOfCost("outcomes.record->>'providerMessageId'", 's.attempts_before_replay::text'))},
+             outcomes.*
       from sends s join outcomes on outcomes."requestId" = s.request_id
       where ${isOneOf('s.request_id', 'outcomes')}
-        and s.status = 'sending' and s.claim_id = outcomes."claimId" and s.pending_receipts is not null
+        and s.status = 'sending' and s.claim_id = outcomes."claimId"
       order by s.request_id
       for no key update of s),
     ${applyingReceipts(sentByOutcome, "s.record->>'providerMessageId'")},
@@ -184,6 +188,7 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
     ended as materialized (
       select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.record, a.reason,
              a."delayMs", a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
+             a.costs, a.segments, a.message_type, a.new_costs, a.new_parts,
              case when changes.confirmed then 'sent' else a.status end as status,
              coalesce(changes.confirmed, false) as confirms
       from attempted a left join changes using (request_id)),
@@ -204,7 +209,8 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
         pending_receipts = null,
         delivery = changes.new_state,
         delivery_at = case when changes.new_state is not null then changes.at end,
-        receipt_keys = ${newKeys},
+        receipt_keys = nullif(${newKeys}, '{}'),
+        ${setCosts('ended', 'ended', 'changes')},
         change_number = s.change_number + case when ended.status <> 'queued' then 1 else 0 end
           + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
         counted_as = case when s.counted_as is not null then
@@ -219,9 +225,11 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
         s.request_id, s.status, s.lane, s.seq, s.next_attempt_at, s.send_at, s.finished_at, ended.confirms,
         greatest(s.next_attempt_at, ended.ended_at) as retried_at,
         ${countedColumns('ended.counted_as')},
+        ${costColumns('ended')},
         ${columnsOfChanges}),
     ${announceEndsAndReceipts("ended.record->>'providerCode'")},
     ${countChanges},
+    ${countCosts},
     ${followRetries}
     select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
            ${tookSeconds('written')},
@@ -239,17 +247,18 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
 )
 
 /**
- * Records the outcomes of attempts. Sends whose claim no longer holds are missing from the result, and sends of which receipts came
- * during the call: these are rare, and have a statement of their own, so that the usual one doesn't pay for them.
+ * Records the outcomes of attempts. Sends whose claim no longer holds are missing from the result, and those with a cost in the answer
+ * or with receipts that came during the call: they have a statement of their own, so that the usual one doesn't pay for them.
  */
 export async function recordUsualOutcomes(
   db: Database | Transaction,
   outcomes: readonly OutcomeRow[],
 ): Promise<RecordedRow[]> {
-  return outcomes.length === 0 ? [] : await outcomeStatement(db, [JSON.stringify(outcomes)])
+  const usual = outcomes.filter(({ record }) => record.cost === undefined)
+  return usual.length === 0 ? [] : await outcomeStatement(db, [JSON.stringify(usual)])
 }
 
-/** Records the outcomes of attempts during which receipts came. */
+/** Records the outcomes of attempts during which receipts came, and of answers with a cost. */
 export async function recordOutcomesWithReceipts(
   db: Database | Transaction,
   outcomes: readonly OutcomeRow[],

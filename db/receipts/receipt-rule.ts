@@ -1,5 +1,6 @@
 import { deliveryOrder, receiptKinds } from '../../src/core/receipts/receipt.ts'
 import type { EventFields } from '../../src/core/sends/timeline-events.ts'
+import { costsOfReceipts } from '../counters/costs.ts'
 import { eventOf } from '../sends/event-sql.ts'
 import { sqlText } from '../statement.ts'
 
@@ -35,17 +36,21 @@ export const rankOf = (state: string) => {
       ${ranks.join('\n')} end, 0)`
 }
 
+/** SQL of what stands for the id of the message of a send `s`, where its receipts have none: those before a replay, or by a former channel, are of another message. */
+export const messageWithoutId = sqlText`
+  case when not s.is_former then s.attempts_before_replay::text
+       when s.its_channel_id = s.former_channels[1] then '0'
+       else s.its_channel_id::text end`
+
 /**
- * SQL of what recognises a repeat of a receipt of a send `s`: its word, code and message id. Without an id, receipts of the message
- * that was sent before a replay, or by a former channel, must not hide those of the next one.
+ * SQL of what recognises a repeat of a receipt of a send `s`: its word, code, message and cost, if it has one: a provider may say it
+ * later than the word.
  */
 export const receiptKey = (fields: string) => sqlText`
   left(md5(json_build_array(
     ${fields}->>'providerStatus', ${fields}->>'providerCode',
     coalesce(${fields}->>'providerMessageId',
-             case when not s.is_former then s.attempts_before_replay::text
-                  when s.its_channel_id = s.former_channels[1] then '0'
-                  else s.its_channel_id::text end))::text), 12)`
+             ${messageWithoutId}))::text || coalesce(${fields}->>'cost', '')), 12)`
 
 /**
  * SQL of CTEs that decide what receipts change. The last two are `effects`, with what becomes of each receipt, and `changes`, with
@@ -55,6 +60,7 @@ export const receiptKey = (fields: string) => sqlText`
  *
  * - `request_id`, `ord` (the order of receipts), `at`, `kind`, `fields`, `rank`;
  * - `key`, and `known_keys` (of the receipts recorded before);
+ * - `cost_message`: the message that its price is of (db/counters/costs.ts);
  * - `is_pending`: it waits for an outcome;
  * - `sent_by`: the kinds that make the send sent; null if none can be about it;
  * - `was_sent`, `known_rank` and `known_id` (the recorded id of the message): what was known of the send before.
@@ -99,13 +105,14 @@ export const decidingReceipts = sqlText`
            array_agg(fields->>'providerCode') filter (where raises) over every as new_codes,
            array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
            count(*) filter (where is_recorded and kind = 'complained') over every as complaints,
+           ${costsOfReceipts},
            lead(ord) over (partition by request_id order by ord) is null as is_last
     from judged
     window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
   -- Changes, once for each send.
   changes as materialized (
     select *, new_states[cardinality(new_states)] as new_state, new_codes[cardinality(new_codes)] as new_code,
-           new_ids[1] as new_id
+           new_ids[1] as new_id, all_parts[cardinality(all_parts)] as new_parts
     from effects where is_last and new_keys is not null)`
 
 /** SQL that is true for a complaint among the effects `r`. */

@@ -6,6 +6,7 @@ import type { SuppressingSign } from '../../src/core/suppression/suppression.ts'
 import { isOrWasOf, theOneOf } from '../accounts/posted-channel.ts'
 import { announceReceipts, columnsOfChanges, endpointsToWake } from '../callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
+import { costColumns, countCosts, messageOfCost, setCosts } from '../counters/costs.ts'
 import { countChanges, countedColumns } from '../counters/counted-as.ts'
 import { attemptInRow } from '../delivery/attempt-in-row.ts'
 import { nextInLane } from '../delivery/next-in-lane.ts'
@@ -19,6 +20,7 @@ import {
   decidingReceipts,
   effect,
   maxReceipts,
+  messageWithoutId,
   newKeys,
   noReceipt,
   type ReceiptEffect,
@@ -100,6 +102,8 @@ const recordStatement = prepared<RecordedReceipt>(
              s.its_channel_id, s.is_former, moment.at,
              s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
              s.counted_as, s.delivery, s.delivery_at, s.provider_message_id as known_id,
+             s.costs, s.segments, s.message_type,
+             ${messageOfCost("s.fields->>'providerMessageId'", 'case when not s.is_former then s.provider_message_id end', messageWithoutId)} as cost_message,
              ${receiptKey('s.fields')} as key,
              coalesce(s.receipt_keys, '{}')
                || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
@@ -158,6 +162,7 @@ const recordStatement = prepared<RecordedReceipt>(
                                then changes.former_channels || changes.channel_id
                                else changes.former_channels end,
         receipt_keys = ${newKeys},
+        ${setCosts('changes', 'changes')},
         change_number = s.change_number + case when changes.confirmed then 1 else 0 end
           + coalesce(cardinality(changes.new_states), 0) + coalesce(changes.complaints, 0)::int,
         counted_as = case when s.counted_as is not null and (changes.confirmed or changes.new_state is not null) then
@@ -173,9 +178,11 @@ const recordStatement = prepared<RecordedReceipt>(
         changes.confirmed and changes.status = 'queued' as ends_now,
         changes.confirmed or changes.new_state is not null or changes.complaints > 0 as is_changed,
         ${countedColumns('changes.counted_as')},
+        ${costColumns('changes')},
         ${columnsOfChanges}),
     ${announceReceipts},
     ${countChanges},
+    ${countCosts},
     -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
     endpoints_of_all as (
       select array_agg(distinct endpoint_id) as endpoint_ids

@@ -25,6 +25,7 @@ const keptFields = [
   'fromChannelId',
   'toChannelId',
   'as',
+  'cost',
 ] satisfies EventField[]
 
 /** SQL that redacts an event's fields: all but `keptFields` become null. */

@@ -152,16 +152,20 @@ const trimCounters = (table: string) =>
 const trimCountsStatement = trimCounters('send_counts')
 const trimFailuresStatement = trimCounters('failure_counts')
 
-const trimUsageStatement = prepared<{ trimmed: number }>(
-  'trim_usage_counts',
-  'Deletes a page of the usage of months past its retention.',
-  sqlText`
-    with trimmed as (
-      delete from usage_counts where ctid = any(array(
-        select ctid from usage_counts where day < date_trunc('month', (now() - $1::interval) at time zone 'UTC')::date
-        limit $2 for update skip locked)) returning 1)
-    select count(*)::int as trimmed from trimmed`,
-)
+const trimUsage = (table: string) =>
+  prepared<{ trimmed: number }>(
+    `trim_${table}`,
+    'Deletes a page of the usage of months past its retention.',
+    sqlText`
+      with trimmed as (
+        delete from ${table} where ctid = any(array(
+          select ctid from ${table} where day < date_trunc('month', (now() - $1::interval) at time zone 'UTC')::date
+          limit $2 for update skip locked)) returning 1)
+      select count(*)::int as trimmed from trimmed`,
+  )
+
+const trimUsageStatement = trimUsage('usage_counts')
+const trimUsageCostsStatement = trimUsage('usage_costs')
 
 type Trim = (db: Database, limit: number) => Promise<number>
 
@@ -193,6 +197,7 @@ export function retentionTrims(kept: {
     refusedRequests: trim(trimRefusedStatement, `${refusedKeptHours} hours`),
     counters: trim(trimCountsStatement, countersKept),
     usage: trim(trimUsageStatement, `${kept.usageMonths} months`),
+    usageCosts: trim(trimUsageCostsStatement, `${kept.usageMonths} months`),
     failureCounters: trim(trimFailuresStatement, countersKept),
     idempotencyKeys: trim(trimKeysStatement, `${idempotencyKeptHours} hours`),
   }

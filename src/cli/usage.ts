@@ -54,10 +54,16 @@ function withGroups(
   }
 }
 
-/** A month without sends has the header, too. */
-function csvOf(rows: readonly object[], by: readonly UsageGroup[]): string {
-  const header = Object.keys(withGroups(noUsage, by))
-  return [header, ...rows.map((row) => Object.values(row).map(String))].map(csvRecord).join('').trimEnd()
+/** A month without sends has the header, too. The cost has a column for each currency in which any of them cost something. */
+function csvOf(usage: readonly (object & Pick<Usage, 'cost'>)[], by: readonly UsageGroup[]): string {
+  const currencies = [...new Set(usage.flatMap(({ cost }) => Object.keys(cost)))].sort()
+  const { cost: _, ...sums } = withGroups({ ...noUsage, cost: {} }, by)
+  const header = [...Object.keys(sums), ...currencies.map((currency) => `cost ${currency}`)]
+  const rows = usage.map(({ cost, ...row }) => [
+    ...Object.values(row).map(String),
+    ...currencies.map((currency) => cost[currency] ?? '0'),
+  ])
+  return [header, ...rows].map(csvRecord).join('').trimEnd()
 }
 
 function month(text: string): UsageSpan {

@@ -33,7 +33,7 @@ async function buildUsed() {
 
 test('usage is there at once, before and after it is added up, and the channels sum up to the account', async () => {
   const { account, other, apiKey } = await buildUsed()
-  const whole = { accepted: 3, sent: 0, ...zeros, canceled: 1, segments: 6 }
+  const whole = { accepted: 3, sent: 0, ...zeros, canceled: 1, segments: 6, cost: {} }
   for (const _ of ['pending', 'added up']) {
     const { status, body } = await usageOf(apiKey, `from=${today}&to=${tomorrow}`)
     expect({ status, body }).toMatchObject({ status: 200, body: { from: today, to: tomorrow } })
@@ -132,7 +132,7 @@ test('outbound usage prints a month by channel, as JSON and as CSV', async () =>
   const args = ['usage', '--account', account.accountId, '--month', today.slice(0, 7)]
   const { stdout } = await runCli(service, ...args, '--by', 'day')
   const sums = { accepted: 3, sent: 0, ...zeros, canceled: 1, segments: 6 }
-  expect(JSON.parse(stdout).usage).toEqual([{ day: today, ...sums }])
+  expect(JSON.parse(stdout).usage).toEqual([{ day: today, ...sums, cost: {} }])
   const asCsv = await startCli(service, {}, ...args, '--by', 'channel', '--csv').ended
   const [header, ...rows] = asCsv.stdout.trim().split(/\r?\n/)
   const columns = ['channelId', 'channelName', ...Object.keys(sums)]

@@ -16,10 +16,11 @@ import { replaySend } from '../../db/sends/replays.ts'
 import { eraseSends } from '../../db/upkeep/erase.ts'
 import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { receiptKinds } from '../../src/core/receipts/receipt.ts'
+import type { EventFields } from '../../src/core/sends/timeline-events.ts'
 import { idleSweeper, sweepOnce } from '../support/attempts.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { buildAccount, buildChannel } from '../support/builders.ts'
-import { countedSends, countersOf, usageOf, usedBySends } from '../support/counted.ts'
+import { costsOf, countedSends, countersOf, spentBySends, usageOf, usedBySends } from '../support/counted.ts'
 import { pick, type Random, randomOf } from '../support/random.ts'
 import { buildReceipt } from '../support/receipts.ts'
 import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
@@ -61,6 +62,13 @@ const record = (outcome: string, more: object = {}) =>
 const results: Omit<OutcomeRow, 'requestId' | 'claimId'>[] = [
   { status: 'sent', record: record('sent'), reason: undefined, delayMs: undefined },
   {
+    ...{ status: 'sent', reason: undefined, delayMs: undefined },
+    record: record('sent', {
+      providerMessageId: 'm-1',
+      cost: { amount: '0.0333', currency: 'EUR', parts: 2 },
+    }),
+  },
+  {
     ...{ status: 'failed', reason: 'WhatsApp answered 400: no such user', delayMs: undefined },
     record: record('rejected', { fault: 'recipient', providerStatus: 400, providerCode: '131026' }),
   },
@@ -85,6 +93,14 @@ const some = (random: Random, most = 5) =>
   Array.from({ length: 1 + Math.floor(random() * most) }, () => aSend(random))
 const worker = 'counts'
 const deadWorker = 'dead'
+
+/** What receipts say of the cost, of one message or another. */
+const told: Partial<EventFields['receipt']>[] = [
+  {},
+  { providerMessageId: 'm-1', cost: { amount: '0.05', currency: 'EUR', parts: 1 } },
+  { providerMessageId: 'm-2', cost: { amount: '0.07', currency: 'USD', parts: null } },
+  { providerMessageId: null, cost: { amount: null, currency: null, parts: 3 } },
+]
 
 /** The statements that change sends, each as the service runs it. */
 const steps: Record<string, (random: Random) => Promise<unknown>> = {
@@ -157,7 +173,10 @@ const steps: Record<string, (random: Random) => Promise<unknown>> = {
     await recordReceipts(
       db,
       found.map(({ id, channelId }) =>
-        buildReceipt(id, channelId, pick(random, receiptKinds), { providerCode: code() }),
+        buildReceipt(id, channelId, pick(random, receiptKinds), {
+          providerCode: code(),
+          ...pick(random, told),
+        }),
       ),
     )
   },
@@ -238,6 +257,7 @@ const hours = [0, 1].map((ago) => new Date(Math.floor(Date.now() / 3_600_000 - a
 async function expectCounted(when: string) {
   expect(await countersOf(db.$client), when).toEqual(await countedSends(db.$client))
   expect(await usageOf(db.$client), when).toEqual(await usedBySends(db.$client))
+  expect(await costsOf(db.$client), when).toEqual(await spentBySends(db.$client))
 }
 
 test.each([1, 2, 3])(
@@ -251,6 +271,7 @@ test.each([1, 2, 3])(
       if (round % 10 === 9) await expectCounted(`after ${together}`)
     }
     expect(Object.keys(await countedSends(db.$client)).length).toBeGreaterThan(10)
+    expect(Object.keys(await costsOf(db.$client)).length).toBeGreaterThan(5)
     const expected = await failuresOfSends()
     const read = async () =>
       Object.fromEntries(

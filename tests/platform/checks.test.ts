@@ -207,7 +207,7 @@ async function olderDatabase(
     drop function fold_lane cascade;
     drop index sends_of_capitals, conversations_of_capitals;
     drop function count_send, count_scheduled_sends, counted_as, count_usage cascade;
-    drop table send_count_changes, send_counts, failure_counts, counted_since, usage_counts;
+    drop table send_count_changes, send_counts, failure_counts, counted_since, usage_counts, usage_costs;
     alter table sends drop column counted_as, drop column api_key_id;
     alter table api_keys drop column last_used_at;
     alter table permits drop column unused_since;
@@ -217,7 +217,7 @@ async function olderDatabase(
     drop table scheduled_sends, provider_files;
     alter table idempotency_keys drop column batch;
     alter table sends drop column reference, drop column send_at,
-      drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding;
+      drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding, drop column costs;
     drop index sends_of_account;
     drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests, person_sessions, people, people_since;
     drop function note_people;

@@ -27,14 +27,14 @@ async function formerDatabase() {
     alter table scheduled_sends drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding,
       drop column priority;
     alter table sends drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding,
-      drop column priority;
+      drop column priority, drop column costs;
     alter table channels drop column one_click, drop column countries, drop column urgent_in_a_row, drop column normal_in_a_row, drop column quiet_hours;
     drop table phone_zones;
     drop function quiet_end, quiet_zones, quiet_until;
     drop function count_usage cascade;
     drop trigger count_inserted on sends;
-    alter table send_count_changes drop column segments, drop column priority;
-    drop table provider_files, usage_counts;
+    alter table send_count_changes drop column segments, drop column priority, drop column currency, drop column amount;
+    drop table provider_files, usage_counts, usage_costs;
     drop type priority;`)
   return { client, migrate: () => migrateDatabase(databaseUrl) }
 }

@@ -88,3 +88,29 @@ export async function usedBySends(client: Pick<ClientBase, 'query'>): Promise<Re
     group by 1 having sum(number) <> 0`)
   return Object.fromEntries(rows.map(({ name, sum }) => [name, sum]))
 }
+
+const amounts = async (client: Pick<ClientBase, 'query'>, rows: string): Promise<Record<string, string>> => {
+  const found = await client.query<{ name: string; sum: string }>(`
+    select concat_ws(' ', channel_id, day, priority, currency) as name, trim_scale(sum(amount))::text as sum
+    from (${rows}) c group by 1 having sum(amount) <> 0`)
+  return Object.fromEntries(found.rows.map(({ name, sum }) => [name, sum]))
+}
+
+/** What the sends of each channel and day cost, as `CHANNEL DAY PRIORITY CURRENCY` with how much; 0 is left out. */
+export const costsOf = (client: Pick<ClientBase, 'query'>) =>
+  amounts(
+    client,
+    `select channel_id, day, priority, currency, amount from usage_costs
+     union all
+     select channel_id, (hour at time zone 'utc')::date, priority, currency, amount from send_count_changes
+     where currency is not null`,
+  )
+
+/** The same, from the sends themselves. */
+export const spentBySends = (client: Pick<ClientBase, 'query'>) =>
+  amounts(
+    client,
+    `select coalesce(former_channels[1], channel_id) as channel_id, (accepted_at at time zone 'utc')::date as day, priority,
+            value->>'currency' as currency, (value->>'amount')::numeric as amount
+     from sends cross join jsonb_each(costs)`,
+  )

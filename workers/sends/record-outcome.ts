@@ -154,6 +154,7 @@ function recordOf(attempt: number, outcome: AttemptOutcome, durationMs: number):
     providerStatus: outcome.providerStatus ?? null,
     providerCode: outcome.providerCode ?? null,
     providerMessageId: outcome.outcome === 'sent' ? (outcome.providerMessageId ?? null) : null,
+    ...('cost' in outcome && outcome.cost && { cost: outcome.cost }),
     ...('fault' in outcome && { fault: outcome.fault }),
     ...(outcome.outcome !== 'sent' && { reason: outcome.reason }),
   }

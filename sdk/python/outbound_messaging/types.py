@@ -805,6 +805,8 @@ class Usage(TypedDict):
     """Those that were canceled."""
     segments: int
     """The segments of all that were accepted and go as SMS."""
+    cost: Dict[str, str]
+    """What they cost, by currency, as decimal numbers, as far as providers have said it: `{}` if none has."""
 
 
 UsageList = TypedDict(
@@ -1126,6 +1128,17 @@ class AttemptStartedEvent(TypedDict):
     """The random name of the worker."""
 
 
+class AttemptFinishedEventCost(TypedDict):
+    """The cost of the message, if the provider says something of it."""
+
+    amount: Optional[str]
+    """The price of the whole message, as a decimal number."""
+    currency: Optional[str]
+    """The currency of `amount`, such as `EUR`."""
+    parts: Optional[int]
+    """How many parts, or segments, the provider bills."""
+
+
 class _AttemptFinishedEventRequired(TypedDict):
     at: str
     """The time, in UTC."""
@@ -1155,6 +1168,8 @@ class _AttemptFinishedEventRequired(TypedDict):
 class AttemptFinishedEvent(_AttemptFinishedEventRequired, total=False):
     """The call is over, or was not made."""
 
+    cost: "AttemptFinishedEventCost"
+    """The cost of the message, if the provider says something of it."""
     fault: Literal["provider", "recipient", "message", "sender"]
     """Whose fault a failed call is.
 
@@ -1292,6 +1307,17 @@ class ReplayedEvent(TypedDict):
     """The time of the next attempt, in UTC."""
 
 
+class DeliveredEventCost(TypedDict):
+    """The cost of the message, if the provider says something of it."""
+
+    amount: Optional[str]
+    """The price of the whole message, as a decimal number."""
+    currency: Optional[str]
+    """The currency of `amount`, such as `EUR`."""
+    parts: Optional[int]
+    """How many parts, or segments, the provider bills."""
+
+
 class _DeliveredEventRequired(TypedDict):
     at: str
     """The time, in UTC."""
@@ -1310,8 +1336,21 @@ class _DeliveredEventRequired(TypedDict):
 class DeliveredEvent(_DeliveredEventRequired, total=False):
     """The provider reports that the contact got the message."""
 
+    cost: "DeliveredEventCost"
+    """The cost of the message, if the provider says something of it."""
     reason: Optional[str]
     """Why it was not delivered."""
+
+
+class ReadEventCost(TypedDict):
+    """The cost of the message, if the provider says something of it."""
+
+    amount: Optional[str]
+    """The price of the whole message, as a decimal number."""
+    currency: Optional[str]
+    """The currency of `amount`, such as `EUR`."""
+    parts: Optional[int]
+    """How many parts, or segments, the provider bills."""
 
 
 class _ReadEventRequired(TypedDict):
@@ -1332,8 +1371,21 @@ class _ReadEventRequired(TypedDict):
 class ReadEvent(_ReadEventRequired, total=False):
     """The provider reports that the contact read the message."""
 
+    cost: "ReadEventCost"
+    """The cost of the message, if the provider says something of it."""
     reason: Optional[str]
     """Why it was not delivered."""
+
+
+class UndeliveredEventCost(TypedDict):
+    """The cost of the message, if the provider says something of it."""
+
+    amount: Optional[str]
+    """The price of the whole message, as a decimal number."""
+    currency: Optional[str]
+    """The currency of `amount`, such as `EUR`."""
+    parts: Optional[int]
+    """How many parts, or segments, the provider bills."""
 
 
 class _UndeliveredEventRequired(TypedDict):
@@ -1354,8 +1406,21 @@ class _UndeliveredEventRequired(TypedDict):
 class UndeliveredEvent(_UndeliveredEventRequired, total=False):
     """The provider reports that it could not deliver the message. A send that was `uncertain` or due for a retry is `sent` by it; with a fallback, the send may go on."""
 
+    cost: "UndeliveredEventCost"
+    """The cost of the message, if the provider says something of it."""
     reason: Optional[str]
     """Why it was not delivered."""
+
+
+class ReceiptEventCost(TypedDict):
+    """The cost of the message, if the provider says something of it."""
+
+    amount: Optional[str]
+    """The price of the whole message, as a decimal number."""
+    currency: Optional[str]
+    """The currency of `amount`, such as `EUR`."""
+    parts: Optional[int]
+    """How many parts, or segments, the provider bills."""
 
 
 class _ReceiptEventRequired(TypedDict):
@@ -1376,8 +1441,21 @@ class _ReceiptEventRequired(TypedDict):
 class ReceiptEvent(_ReceiptEventRequired, total=False):
     """Another receipt of the provider came, which did not change `delivery`."""
 
+    cost: "ReceiptEventCost"
+    """The cost of the message, if the provider says something of it."""
     reason: Optional[str]
     """Why it was not delivered."""
+
+
+class ComplainedEventCost(TypedDict):
+    """The cost of the message, if the provider says something of it."""
+
+    amount: Optional[str]
+    """The price of the whole message, as a decimal number."""
+    currency: Optional[str]
+    """The currency of `amount`, such as `EUR`."""
+    parts: Optional[int]
+    """How many parts, or segments, the provider bills."""
 
 
 class _ComplainedEventRequired(TypedDict):
@@ -1398,6 +1476,8 @@ class _ComplainedEventRequired(TypedDict):
 class ComplainedEvent(_ComplainedEventRequired, total=False):
     """The provider reports that the contact complained about the message. Status and delivery stay."""
 
+    cost: "ComplainedEventCost"
+    """The cost of the message, if the provider says something of it."""
     reason: Optional[str]
     """Why it was not delivered."""
 

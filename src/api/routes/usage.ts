@@ -16,6 +16,12 @@ const sums = {
   segments: count('The segments of all that were accepted and go as SMS.'),
 }
 
+const cost = z
+  .record(z.string(), z.string())
+  .describe(
+    'What they cost, by currency, as decimal numbers, as far as providers have said it: `{}` if none has.',
+  )
+
 const usage = named(
   'Usage',
   z
@@ -26,6 +32,7 @@ const usage = named(
       channelName: text('Its name.').nullable(),
       priority: z.enum(priorities).nullable().describe('The priority. Null unless it is by priority.'),
       ...sums,
+      cost,
     })
     .describe('What was accepted, and what it is now.'),
 )
@@ -40,6 +47,7 @@ const example = {
   },
   ...{ accepted: 1210, sent: 1200, delivered: 1180, undelivered: 12, failed: 6, uncertain: 0, canceled: 4 },
   segments: 1498,
+  cost: { EUR: '104.86' },
 }
 
 /** The route by which an account reads what it has used. */

@@ -1,3 +1,4 @@
+import type { Cost } from '../sends/cost.ts'
 import type { AttemptRecord, Timeline } from '../sends/timeline.ts'
 import type { EventFields, EventOf, TimelineEvent, TimelineEventName } from '../sends/timeline-events.ts'
 import { answerOf } from './answer.ts'
@@ -47,7 +48,7 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
     const isAnswered = Object.values(answer).some((part) => part !== null)
     const fault = event.outcome === 'retry_later' ? faultOf(event) : undefined
     const effect = fault ? effectOf[fault] : ''
-    const text = `${outcomeIn(event)} (after ${duration(event.durationMs)}).${effect}${late}`
+    const text = `${outcomeIn(event)} (after ${duration(event.durationMs)}).${costIn(event)}${effect}${late}`
     return { text, ...(isAnswered && { answer }) }
   },
   attempt_lost: ({ attempt, outcome }) => ({
@@ -139,9 +140,17 @@ function reported(
     ? `${words}${byItsClock}.`
     : `${words}, as the provider reports${byItsClock}.`
   return {
-    text,
+    text: text + costIn(event),
     ...(isAnswered && { answer: { status: null, code, meaning: code === null ? null : meaning, messageId } }),
   }
+}
+
+function costIn({ cost }: { cost?: Cost | undefined }): string {
+  if (!cost) return ''
+  const { amount, currency, parts } = cost
+  const price = amount === null ? [] : [`${amount} ${currency}`]
+  const bills = parts === null ? [] : [parts === 1 ? '1 part' : `${parts} parts`]
+  return ` Its cost: ${[...price, ...bills].join(', ')}.`
 }
 
 function outcomeIn({ outcome, reason: recorded, providerStatus }: AttemptRecord): string {

@@ -1,5 +1,6 @@
 import { dayMs } from '../durations.ts'
 import type { SuppressingSign } from '../suppression/suppression.ts'
+import type { Cost } from './cost.ts'
 import { lastAttempt, ownReasons } from './own-reasons.ts'
 import type { OwnShortage } from './own-shortage.ts'
 
@@ -33,7 +34,11 @@ export type Failure =
  * `provider`.
  */
 export type Outcome =
-  | ({ outcome: 'sent'; providerMessageId?: string | undefined } & ProviderAnswer)
+  | ({
+      outcome: 'sent'
+      providerMessageId?: string | undefined
+      cost?: Cost | undefined
+    } & ProviderAnswer)
   | (Failure & { reason: string; retryAfterMs?: number | undefined } & ProviderAnswer)
   | ({ outcome: 'uncertain'; fault: Fault; reason: string } & ProviderAnswer)
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { choice, moment } from '../requests/fields.ts'
+import { costFields } from './cost.ts'
 import type { AttemptOutcome, Fault } from './outcome.ts'
 
 const attempt = z.int().min(1).describe('The number of the attempt, from 1.')
@@ -9,6 +10,7 @@ const reason = z
   .describe(
     'For people: rely only on `given up` at its beginning and `(the last attempt)` at its end. Null or absent after the contact was erased.',
   )
+const cost = costFields.describe('The cost of the message, if the provider says something of it.').optional()
 /** The fields of each event that a receipt makes. */
 const receiptFields = {
   providerStatus: z.string().describe("The provider's own word."),
@@ -18,6 +20,7 @@ const receiptFields = {
     .describe("The time by the provider's clock, as far as it gave one: for people, never for order."),
   providerCode: z.string().nullable().describe("The provider's own code of the failure."),
   providerMessageId: z.string().nullable().describe("The provider's own id of the message."),
+  cost,
   reason: reason.describe('Why it was not delivered.').optional(),
 }
 const nextAttemptAt = moment.describe('The time of the next attempt, in UTC.')
@@ -72,6 +75,7 @@ export const timelineEvents = {
         .nullable()
         .describe("The provider's own code, of a failure or of an accepted message that it holds back."),
       providerMessageId: z.string().nullable().describe("The provider's own id of the message."),
+      cost,
       fault: fault.optional(),
       reason: reason.describe('Why it was not sent.').optional(),
       late: z.literal(true).describe('The attempt had been given up before.').optional(),

@@ -58,6 +58,7 @@ function compileForm(
   if (usesReceiptsUrl && !receipts) issue('/request', 'receiptsUrl needs receipts')
   const rules = receipts && compileReceipts(form, receipts, { codes, usesReceiptsUrl }, issue)
   checkSuppressing(form, codes, issue)
+  checkCosts(form, issue)
   const media = mediaRules(form, request, issue)
   const isMail = contacts.includes('email')
   const secrets = Object.entries(form.config).flatMap(([name, { secret }]) => (secret ? [name] : []))
@@ -191,6 +192,15 @@ function statusTable({ answer }: ProviderForm, issue: Issue): Record<number, Fai
       return [status, failure as Failure]
     }),
   )
+}
+
+/** A cost counts once for each message, which the vendor's id tells apart. */
+function checkCosts({ answer, receipts }: ProviderForm, issue: Issue): void {
+  for (const [name, places] of Object.entries({ answer, receipts }))
+    if (places?.cost?.amountOfPart && !places.parts)
+      issue(`/${name}/cost/amountOfPart`, 'needs parts beside cost')
+  if (answer.cost && receipts?.cost && !(answer.id && receipts.id))
+    issue('/receipts/cost', 'stands in answer too: both need id, so that no message counts twice')
 }
 
 function checkSuppressing(

@@ -4,10 +4,12 @@ import { mediaTypes } from '../../core/messages/message.ts'
 import { examplesForm } from './form/examples.ts'
 import {
   conditionForm,
+  costForm,
   fieldForm,
   locationsForm,
   nameForm,
   outcomesForm,
+  partsForm,
   textForm,
   wordsForm,
 } from './form/parts.ts'
@@ -83,6 +85,8 @@ const answerForm = z
       .optional()
       .describe('A 2xx is a refusal if one of these holds. Default: each 2xx is accepted.'),
     heldBack: locationsForm.optional(),
+    cost: costForm.optional().describe('The price of an accepted message.'),
+    parts: partsForm.optional(),
     statuses: outcomesForm
       .optional()
       .describe('Statuses that decide otherwise here than at most vendors, without a known code.'),

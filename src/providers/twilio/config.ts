@@ -54,7 +54,8 @@ export const config = z
 export type TwilioConfig = z.output<typeof config>
 
 /** A sender of WhatsApp, alone or of a messaging service, reaches contacts by WhatsApp. */
-export const isByWhatsApp = ({ from: sender }: TwilioConfig) => sender?.startsWith('whatsapp:') === true
+export const isByWhatsApp = ({ from: sender }: Partial<Pick<TwilioConfig, 'from'>>) =>
+  sender?.startsWith('whatsapp:') === true
 
 export type Login = Pick<TwilioConfig, 'accountSid'> &
   Partial<Pick<TwilioConfig, 'authToken' | 'apiKeySid' | 'apiKeySecret'>>

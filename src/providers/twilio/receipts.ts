@@ -2,11 +2,14 @@ import { createHmac } from 'node:crypto'
 import { isSameSecret } from '../../core/accounts/same-secret.ts'
 import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../../core/receipts/receipt.ts'
 import { contentTypeOf, fieldsOf, headerOf, parseJson, wordOf } from '../../core/receipts/receipt-request.ts'
+import { costOf } from '../../core/sends/cost.ts'
 import { meaningIn } from '../shared/code-table.ts'
 import { receiptCodes, twilioCodes } from './codes.ts'
-import { type Login, type TwilioConfig, twilioAuthorization } from './config.ts'
+import { isByWhatsApp, type Login, type TwilioConfig, twilioAuthorization } from './config.ts'
 
-type Receiving = Login & Pick<TwilioConfig, 'baseUrl'> & Partial<Pick<TwilioConfig, 'statusCallback'>>
+type Receiving = Login &
+  Pick<TwilioConfig, 'baseUrl'> &
+  Partial<Pick<TwilioConfig, 'statusCallback' | 'from'>>
 
 const kinds: Record<string, ReceiptKind> = {
   accepted: 'accepted',
@@ -23,7 +26,7 @@ const kinds: Record<string, ReceiptKind> = {
 /**
  * Status callbacks: https://www.twilio.com/docs/messaging/guides/outbound-message-status-in-status-callbacks
  *
- * `MessageSid=SM…&MessageStatus=undelivered&ErrorCode=30003&AccountSid=AC…&To=…&From=…&ApiVersion=2010-04-01`
+ * `MessageSid=SM…&MessageStatus=undelivered&ErrorCode=30003&AccountSid=AC…&To=…&From=…&ApiVersion=2010-04-01&NumSegments=2`
  */
 export const twilioReceipts: ReceiptRules<Receiving> = {
   words: kinds,
@@ -36,13 +39,16 @@ export const twilioReceipts: ReceiptRules<Receiving> = {
     const fields = signedText(formOf(request) ?? new URLSearchParams())
     return addressesOf(request).some((url) => isSameSecret(given, signatureOf(url + fields, authToken)))
   },
-  read(request) {
+  read(request, config) {
     const form = formOf(request)
     if (!form) return { issue: 'Content-Type: has to be application/x-www-form-urlencoded' }
     const query = new URLSearchParams(request.target.split('?')[1])
     const status = form.get('MessageStatus') ?? ''
     if (!Object.hasOwn(kinds, status)) return { receipts: [], unexpected: 1, unreadable: 0 }
-    return { receipts: [receiptOf(query.get('requestId') ?? '', status, form)], unexpected: 0, unreadable: 0 }
+    const receipt = receiptOf(query.get('requestId') ?? '', status, form)
+    // A message by WhatsApp has no segments, whatever the number.
+    const cost = isByWhatsApp(config) ? undefined : costOf({ parts: form.get('NumSegments') })
+    return { receipts: [{ ...receipt, ...(cost && { cost }) }], unexpected: 0, unreadable: 0 }
   },
   // https://www.twilio.com/docs/messaging/api/message-resource#fetch-a-message-resource
   fetching: {

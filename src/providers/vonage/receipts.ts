@@ -9,6 +9,7 @@ import {
   parseJson,
   textOf,
 } from '../../core/receipts/receipt-request.ts'
+import { costOf } from '../../core/sends/cost.ts'
 import { meaningIn } from '../shared/code-table.ts'
 import { receiptCodes, vonageCodeOf, vonageCodes } from './codes.ts'
 import type { VonageConfig } from './config.ts'
@@ -27,7 +28,8 @@ const kinds: Record<string, ReceiptKind> = {
  * https://developer.vonage.com/en/getting-started/concepts/webhooks#decoding-signed-webhooks
  *
  * `{"message_uuid":"…","to":"…","from":"…","timestamp":"2026-11-23T14:00:00.000Z","status":"rejected","client_ref":"…",
- * "error":{"type":"https://developer.vonage.com/api-errors/messages#1300","title":"1300","detail":"…","instance":"…"}}`
+ * "error":{"type":"https://developer.vonage.com/api-errors/messages#1300","title":"1300","detail":"…","instance":"…"},
+ * "usage":{"price":"0.0333","currency":"EUR"},"sms":{"count_total":"2"}}`
  */
 export const vonageReceipts: ReceiptRules<Pick<VonageConfig, 'signatureSecret'>> = {
   words: kinds,
@@ -67,9 +69,11 @@ function isOf({ body, nowMs }: ReceiptRequest, { iat, payload_hash }: Record<str
 const decoded = (part: string) => parseJson(Buffer.from(part, 'base64url').toString())
 
 function receiptOf(status: string, fields: Record<string, unknown>): Receipt {
-  const { client_ref, message_uuid, timestamp, error } = fields
+  const { client_ref, message_uuid, timestamp, error, usage, sms } = fields
   const code = vonageCodeOf(fieldsOf(error)) ?? null
   const kind = kinds[status] ?? 'accepted'
+  const { price: amount, currency } = fieldsOf(usage)
+  const cost = costOf({ amount, currency, parts: fieldsOf(sms).count_total })
   const reason = meaningIn(code, vonageCodes, receiptCodes) ?? 'Vonage could not deliver it'
   return {
     requestId: textOf(client_ref) ?? '',
@@ -78,6 +82,7 @@ function receiptOf(status: string, fields: Record<string, unknown>): Receipt {
     providerAt: momentOf(timestamp),
     providerCode: code,
     providerMessageId: textOf(message_uuid),
+    ...(cost && { cost }),
     ...(kind === 'undelivered' && { reason }),
   }
 }

@@ -32,6 +32,7 @@ export function vendorPage({ form, provider }: CompiledFile): string {
     ...(provider.codes ? [codesTable(provider), 'Any other code, or none, goes by the status:'] : []),
     statusesTable(provider),
     ...(receipts ? receiptsPart({ form, provider, setUpReceipts }) : []),
+    ...costPart(form),
     ...(provider.suppressingCodes
       ? [
           'After these codes a contact is [suppressed](../../how-to/suppress-contacts.md#what-adds-contacts-by-itself):',
@@ -60,6 +61,20 @@ function receiptsPart({
     receiptsTable(provider),
     ...(provider.otherCodes ? ['Codes of receipts:', otherCodesTable(provider)] : []),
   ]
+}
+
+function costPart({ answer, receipts }: CompiledFile['form']): string[] {
+  const sayers = (of: 'cost' | 'parts') => [
+    ...(answer[of] ? ['answers'] : []),
+    ...(receipts?.[of] ? ['receipts'] : []),
+  ]
+  const parts = [
+    ...(sayers('cost').length > 0 ? [`Its price comes by ${sayers('cost').join(' and ')}.`] : []),
+    ...(sayers('parts').length > 0 ? [`Its parts come by ${sayers('parts').join(' and ')}.`] : []),
+  ]
+  return parts.length === 0
+    ? []
+    : ['## Cost', `[What a message costs](../timeline.md#cost): ${parts.join(' ')}`]
 }
 
 const isOptional = (field: ConfigField | undefined) => !field || field.optional || field.default !== undefined

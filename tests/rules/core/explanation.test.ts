@@ -713,6 +713,21 @@ describe('the entries', () => {
     ])
   })
 
+  test('name what the message costs, as far as the provider said it', () => {
+    const cost = { amount: '0.0333', currency: 'EUR', parts: 2 }
+    const send = ended('sent', { attemptRecord: { ...record, cost } })
+    expect(textOf({ send }, 'attempt_finished')).toContain('. Its cost: 0.0333 EUR, 2 parts.')
+    expect(textOf({ send: ended('sent', { attemptRecord: record }) }, 'attempt_finished')).not.toContain(
+      'cost',
+    )
+    const parts = {
+      cost: { amount: null, currency: null, parts: 1 },
+      providerStatus: 'sent',
+      providerCode: null,
+    }
+    expect(textOf({ send, events: [stored('receipt', 9, parts)] }, 'receipt')).toContain('Its cost: 1 part.')
+  })
+
   test('keep the name of an event that is not known yet', () => {
     expect(textOf({ events: [stored('dreamt', 1)] }, 'dreamt')).toBe('dreamt.')
   })

@@ -805,6 +805,19 @@ describe('its receipts', () => {
     expect(url.hash).toBe('#rc=5&rp=5xx,ct,rt')
   })
 
+  test('a callback of an SMS has its segments; one of WhatsApp, or with none, has no cost', async () => {
+    const costOf = async (NumSegments: string, from = '+15550100100') => {
+      const read = await twilioReceipts.read(signed({ ...fields, MessageStatus: 'sent', NumSegments }), {
+        ...parsedConfig,
+        from,
+      })
+      return 'receipts' in read ? read.receipts[0]?.cost : read
+    }
+    expect(await costOf('2')).toEqual({ amount: null, currency: null, parts: 2 })
+    expect(await costOf('0')).toBeUndefined()
+    expect(await costOf('2', 'whatsapp:+15550100100')).toBeUndefined()
+  })
+
   test('a failure has its code, its meaning in our words, and the time as Twilio gave it', async () => {
     const read = await twilioReceipts.read(
       signed({ ...fields, MessageStatus: 'undelivered', ErrorCode: '30003', RawDlrDoneDate: '2611231422' }),

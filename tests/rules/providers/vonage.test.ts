@@ -476,6 +476,23 @@ describe('its receipts', () => {
     })
   })
 
+  test('a status with a price has the cost, and one of an SMS its parts; others have none', async () => {
+    const costWith = async (more: object) => {
+      const read = await vonageReceipts.read(
+        await signed(statusOf(aRequestId, 'submitted', more)),
+        parsedConfig,
+      )
+      return 'receipts' in read ? read.receipts[0]?.cost : read
+    }
+    const usage = { price: '0.0333', currency: 'EUR' }
+    expect(await costWith({ usage, sms: { count_total: '2' } })).toEqual({
+      ...{ amount: '0.0333', currency: 'EUR', parts: 2 },
+    })
+    expect(await costWith({ usage })).toEqual({ amount: '0.0333', currency: 'EUR', parts: null })
+    for (const more of [{}, { usage: 'free', sms: [] }, { usage: { price: '', currency: null } }])
+      expect(await costWith(more)).toBeUndefined()
+  })
+
   const isProven = async (token: Token) =>
     vonageReceipts.isProven(await signed(statusOf(aRequestId, 'delivered'), token), parsedConfig)
 

@@ -1624,6 +1624,10 @@ export interface components {
             canceled: number;
             /** @description The segments of all that were accepted and go as SMS. */
             segments: number;
+            /** @description What they cost, by currency, as decimal numbers, as far as providers have said it: `{}` if none has. */
+            cost: {
+                [key: string]: string;
+            };
         };
         /** @description The usage of the account. */
         UsageList: {
@@ -2059,6 +2063,15 @@ export interface components {
             providerCode: string | null;
             /** @description The provider's own id of the message. */
             providerMessageId: string | null;
+            /** @description The cost of the message, if the provider says something of it. */
+            cost?: {
+                /** @description The price of the whole message, as a decimal number. */
+                amount: string | null;
+                /** @description The currency of `amount`, such as `EUR`. */
+                currency: string | null;
+                /** @description How many parts, or segments, the provider bills. */
+                parts: number | null;
+            };
             /**
              * @description Whose fault a failed call is.
              *
@@ -2268,6 +2281,15 @@ export interface components {
             providerCode: string | null;
             /** @description The provider's own id of the message. */
             providerMessageId: string | null;
+            /** @description The cost of the message, if the provider says something of it. */
+            cost?: {
+                /** @description The price of the whole message, as a decimal number. */
+                amount: string | null;
+                /** @description The currency of `amount`, such as `EUR`. */
+                currency: string | null;
+                /** @description How many parts, or segments, the provider bills. */
+                parts: number | null;
+            };
             /** @description Why it was not delivered. */
             reason?: string | null;
         };
@@ -2291,6 +2313,15 @@ export interface components {
             providerCode: string | null;
             /** @description The provider's own id of the message. */
             providerMessageId: string | null;
+            /** @description The cost of the message, if the provider says something of it. */
+            cost?: {
+                /** @description The price of the whole message, as a decimal number. */
+                amount: string | null;
+                /** @description The currency of `amount`, such as `EUR`. */
+                currency: string | null;
+                /** @description How many parts, or segments, the provider bills. */
+                parts: number | null;
+            };
             /** @description Why it was not delivered. */
             reason?: string | null;
         };
@@ -2314,6 +2345,15 @@ export interface components {
             providerCode: string | null;
             /** @description The provider's own id of the message. */
             providerMessageId: string | null;
+            /** @description The cost of the message, if the provider says something of it. */
+            cost?: {
+                /** @description The price of the whole message, as a decimal number. */
+                amount: string | null;
+                /** @description The currency of `amount`, such as `EUR`. */
+                currency: string | null;
+                /** @description How many parts, or segments, the provider bills. */
+                parts: number | null;
+            };
             /** @description Why it was not delivered. */
             reason?: string | null;
         };
@@ -2337,6 +2377,15 @@ export interface components {
             providerCode: string | null;
             /** @description The provider's own id of the message. */
             providerMessageId: string | null;
+            /** @description The cost of the message, if the provider says something of it. */
+            cost?: {
+                /** @description The price of the whole message, as a decimal number. */
+                amount: string | null;
+                /** @description The currency of `amount`, such as `EUR`. */
+                currency: string | null;
+                /** @description How many parts, or segments, the provider bills. */
+                parts: number | null;
+            };
             /** @description Why it was not delivered. */
             reason?: string | null;
         };
@@ -2360,6 +2409,15 @@ export interface components {
             providerCode: string | null;
             /** @description The provider's own id of the message. */
             providerMessageId: string | null;
+            /** @description The cost of the message, if the provider says something of it. */
+            cost?: {
+                /** @description The price of the whole message, as a decimal number. */
+                amount: string | null;
+                /** @description The currency of `amount`, such as `EUR`. */
+                currency: string | null;
+                /** @description How many parts, or segments, the provider bills. */
+                parts: number | null;
+            };
             /** @description Why it was not delivered. */
             reason?: string | null;
         };
@@ -3912,7 +3970,10 @@ export interface operations {
                      *           "failed": 6,
                      *           "uncertain": 0,
                      *           "canceled": 4,
-                     *           "segments": 1498
+                     *           "segments": 1498,
+                     *           "cost": {
+                     *             "EUR": "104.86"
+                     *           }
                      *         }
                      *       ]
                      *     }

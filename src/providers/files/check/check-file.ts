@@ -135,6 +135,7 @@ function shown(receipt: Receipt, wanted: ReceiptExample['receipts'][number] | un
     code: receipt.providerCode,
     id: receipt.providerMessageId,
     at: receipt.providerAt,
+    cost: receipt.cost,
   }
   return sorted(
     Object.fromEntries(Object.entries(all).filter(([name]) => name in (wanted ?? { means: true }))),

@@ -219,7 +219,10 @@ function outcomeFaults(
     ...('fault' in got && { fault: got.fault }),
     ...('providerMessageId' in got && { id: got.providerMessageId }),
     code: got.providerCode,
+    ...('cost' in got && { cost: got.cost }),
   }
-  const differs = Object.entries(wanted).some(([name, value]) => shown[name as keyof typeof shown] !== value)
+  const differs = Object.entries(wanted).some(
+    ([name, value]) => JSON.stringify(shown[name as keyof typeof shown]) !== JSON.stringify(value),
+  )
   return differs ? [`${path}/outcome: the answer is ${JSON.stringify(shown)}`] : []
 }

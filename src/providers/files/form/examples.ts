@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { textForm } from './parts.ts'
 
+const cost = z
+  .strictObject({
+    amount: z.string().nullable().default(null),
+    currency: z.string().nullable().default(null),
+    parts: z.int().nullable().default(null),
+  })
+  .optional()
+
 const answer = z.strictObject({
   status: z.number().int().min(200).max(599),
   headers: z.record(z.string(), z.string()).optional(),
@@ -29,6 +37,7 @@ const sendExample = z.strictObject({
       fault: z.enum(['provider', 'recipient', 'message', 'sender']).optional(),
       id: z.string().optional(),
       code: z.string().optional(),
+      cost,
     })
     .optional(),
 })
@@ -49,6 +58,7 @@ const receiptExample = z.strictObject({
       code: z.string().optional(),
       id: z.string().optional(),
       at: z.string().optional(),
+      cost,
     }),
   ),
 })

@@ -58,6 +58,28 @@ export const conditionForm = z
   .refine(({ in: these, notIn }) => (these === undefined) !== (notIn === undefined), 'give in or notIn')
 export type Condition = z.output<typeof conditionForm>
 
+/** What a vendor says that a message costs. */
+export const costForm = z
+  .strictObject({
+    amount: locationsForm
+      .optional()
+      .describe('The price of the whole message. Its currency may stand beside it, as in `KES 0.8000`.'),
+    amountOfPart: locationsForm
+      .optional()
+      .describe('The price of each part, in place of `amount`; needs `parts`.'),
+    currency: z
+      .union([z.string().regex(/^[A-Z]{3}$/), locationsForm], {
+        error: 'has to be a currency such as USD, or the place of one',
+      })
+      .optional()
+      .describe('The currency, or its place.'),
+  })
+  .refine(({ amount, amountOfPart }) => (amount === undefined) !== (amountOfPart === undefined), {
+    error: 'give amount or amountOfPart',
+  })
+export const partsForm = locationsForm.describe('How many parts, or segments, the vendor bills.')
+export type CostForm = z.output<typeof costForm>
+
 const meanings = z.record(z.string().max(64), wordsForm)
 
 /** Codes and their meanings, by what they decide. */

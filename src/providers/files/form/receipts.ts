@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { conditionForm, fieldForm, headerNameForm, locationsForm, textForm, wordsForm } from './parts.ts'
+import {
+  conditionForm,
+  costForm,
+  fieldForm,
+  headerNameForm,
+  locationsForm,
+  partsForm,
+  textForm,
+  wordsForm,
+} from './parts.ts'
 
 /** The parts that a signature covers. `bodyHash` is the SHA-256 of the body, as bytes. */
 const signedForm = z
@@ -93,6 +102,8 @@ export const receiptsForm = z
       .describe('Statuses that mean something else where a condition holds.'),
     at: locationsForm.optional().describe("The time by the vendor's clock."),
     code: locationsForm.optional(),
+    cost: costForm.optional().describe('The price of the message.'),
+    parts: partsForm.optional(),
     codes: z
       .record(z.string().max(64), wordsForm)
       .optional()

@@ -5,7 +5,7 @@ import type { AnswerParts, HttpAnswer } from '../../shared/http/http-call.ts'
 import { isSuccess } from '../../shared/http/status-failures.ts'
 import type { OutcomesForm } from '../form/parts.ts'
 import type { ProviderForm } from '../form.ts'
-import { firstWordAt, holds, type Places, wordsAt } from './places.ts'
+import { costIn, firstWordAt, holds, type Places, wordsAt } from './places.ts'
 
 type Decided = CodeDecision & { meaning: string }
 
@@ -74,6 +74,7 @@ export function readByForm({ answer }: ProviderForm, codes: CodeTable): (answer:
       const held = firstWordAt(heldBack, places)
       return {
         messageId: firstWordAt(id, places),
+        cost: costIn(answer, places),
         heldBackAs: held !== undefined && isCode(held) ? held : undefined,
       }
     }

@@ -1,5 +1,6 @@
 import { fieldsOf, itemsOf, wordOf } from '../../../core/receipts/receipt-request.ts'
-import type { Condition, Location } from '../form/parts.ts'
+import { type Cost, costOf } from '../../../core/sends/cost.ts'
+import type { Condition, CostForm, Location } from '../form/parts.ts'
 
 /** What a place may point into. */
 export interface Places {
@@ -38,6 +39,23 @@ export const wordsAt = (locations: readonly Location[] = [], places: Places): st
 
 export const firstWordAt = (locations: readonly Location[] | undefined, places: Places): string | undefined =>
   wordsAt(locations, places)[0]
+
+/** Where a vendor says what a message costs. */
+export interface CostPlaces {
+  cost?: CostForm | undefined
+  parts?: readonly Location[] | undefined
+}
+
+export function costIn({ cost, parts }: CostPlaces, places: Places): Cost | undefined {
+  if (!cost && !parts) return undefined
+  const { amount, amountOfPart, currency } = cost ?? {}
+  return costOf({
+    amount: firstWordAt(amount, places),
+    amountOfPart: firstWordAt(amountOfPart, places),
+    currency: typeof currency === 'string' ? currency : firstWordAt(currency, places),
+    parts: firstWordAt(parts, places),
+  })
+}
 
 /** Whether a condition holds. A place without a value meets none. */
 export function holds({ at, in: these, notIn = [] }: Condition, places: Places): boolean {

@@ -17,7 +17,7 @@ import type { ReceiptsForm } from '../form/receipts.ts'
 import type { ProviderForm } from '../form.ts'
 import type { FileConfig } from '../request/holes.ts'
 import { isCode } from './answer.ts'
-import { atPointer, firstWordAt, holds, type Places, wordsAt } from './places.ts'
+import { atPointer, costIn, firstWordAt, holds, type Places, wordsAt } from './places.ts'
 import { compileProof, fieldsOfProof, momentMs } from './proofs.ts'
 
 const maxPerBody = 1000
@@ -132,6 +132,7 @@ function readBy(
     const isKnown = (code: string) => meaningIn(code, codes, receipts.codes) !== undefined
     const providerCode = given.find(isKnown) ?? given[0] ?? null
     const atMs = momentMs(firstWordAt(receipts.at, places))
+    const cost = costIn(receipts, places)
     const reason = meaningIn(providerCode, codes, receipts.codes) ?? `${label} could not deliver it`
     return {
       requestId: firstWordAt(receipts.request, places) ?? '',
@@ -140,6 +141,7 @@ function readBy(
       providerAt: atMs === undefined ? null : new Date(atMs).toISOString(),
       providerCode,
       providerMessageId: firstWordAt(receipts.id, places) ?? null,
+      ...(cost && { cost }),
       ...(kind === 'undelivered' && { reason }),
     }
   }

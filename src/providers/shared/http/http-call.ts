@@ -1,4 +1,5 @@
 import type { CodeDecision } from '../../../core/channels/provider.ts'
+import type { Cost } from '../../../core/sends/cost.ts'
 import type { Failure } from '../../../core/sends/outcome.ts'
 import type { Delivery } from '../../delivery.ts'
 import type { HttpBody } from './http-body.ts'
@@ -40,6 +41,8 @@ export interface CallContext {
 export interface AnswerParts {
   /** The provider's id of the message that it accepted. */
   messageId?: string | undefined
+  /** The cost of a message that it accepted. */
+  cost?: Cost | undefined
   /** The provider's remark on a message that it accepted, but holds back. Stored as `providerCode`. */
   heldBackAs?: string | undefined
   /** Whether a 2xx is a refusal all the same. */

@@ -25,13 +25,14 @@ export function outcomeOfAnswer<Config>(
   config: Config,
 ): Outcome {
   if (!isSuccess(answer.status)) return refusalOf(answer, rules, config)
-  const { messageId, heldBackAs, isRefused } = rules.call.read(answer)
+  const { messageId, heldBackAs, isRefused, cost } = rules.call.read(answer)
   if (isRefused) return refusalOf(answer, rules, config)
   return {
     outcome: 'sent',
     providerMessageId: messageId,
     providerStatus: answer.status,
     providerCode: heldBackAs,
+    ...(cost && { cost }),
   }
 }
 
