@@ -29,7 +29,7 @@ import type { ShownConfig } from '../src/core/channels/shown-config.ts'
 import type { ContactType } from '../src/core/contacts/contact.ts'
 import type { Message, MessageType } from '../src/core/messages/message.ts'
 import type { SmsSize } from '../src/core/messages/segments.ts'
-import type { DeliveryState } from '../src/core/receipts/receipt.ts'
+import type { DeliveryState, Receipt } from '../src/core/receipts/receipt.ts'
 import type { FallbackCause } from '../src/core/sends/fallback.ts'
 import type { Ordering } from '../src/core/sends/lane.ts'
 import type { OnUncertain } from '../src/core/sends/outcome.ts'
@@ -772,6 +772,31 @@ export const sendEvents = pgTable(
   },
   (table) => [index('send_events_of_send').on(table.requestId)],
 )
+
+/** The sends of providers whose receipts have no id of ours, by the provider's ids of their messages (db/receipts/message-ids.ts). */
+export const messageIds = pgTable(
+  'message_ids',
+  {
+    channelId: uuid('channel_id').notNull(),
+    /** A hash of the id, which may have the contact's number in it. */
+    messageKey: uuid('message_key').notNull(),
+    requestId: uuid('request_id').notNull(),
+    recordedAt: moment('recorded_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.channelId, table.messageKey] }),
+    index('message_ids_by_time').on(table.recordedAt),
+  ],
+)
+
+/** Receipts by the provider's id alone that came before the outcome of their call, until that is recorded. */
+export const earlyReceipts = pgTable('early_receipts', {
+  id: bigint('id', { mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+  channelId: uuid('channel_id').notNull(),
+  messageKey: uuid('message_key').notNull(),
+  receipt: jsonb('receipt').$type<Receipt>().notNull(),
+  receivedAt: moment('received_at').notNull().defaultNow(),
+})
 
 /** The bytes of base64 media, in a table of their own so that no claim or look-up reads them. */
 export const media = pgTable('media', {

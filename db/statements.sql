@@ -1060,6 +1060,17 @@ where channel_id = any((select $1::uuid[])::uuid[]) and not exists (
          or ((s.status = 'queued' and s.attempt = p.attempt - 1)
             and p.valid_until > clock_timestamp() - interval '15 s')));
 
+-- drop_early_receipts: Deletes kept receipts that were recorded.
+delete from early_receipts where id = any($1::bigint[]);
+
+-- due_early_receipts: Finds kept receipts whose sends are known by now.
+select e.id, m.request_id as "requestId", e.channel_id as "channelId", c.provider,
+       c.fallback_channel_id is not null as "hasFallback", e.receipt
+from early_receipts e
+  join message_ids m on m.channel_id = e.channel_id and m.message_key = e.message_key
+  join channels c on c.id = e.channel_id
+order by e.id limit $1;
+
 -- due_endpoints: Lists the endpoints that have been due for a while, and that nobody is calling.
 with recursive waiting as (
   (select endpoint_id as id from callbacks where finished_at is null
@@ -3012,6 +3023,11 @@ counted_accepts as (
   from recorded group by 1, 2, 3, 4)
 select "requestId", "overflowOf", "isBehind" from recorded;
 
+-- keep_early_receipts: Keeps receipts whose message no send is known for yet.
+insert into early_receipts (channel_id, message_key, receipt)
+select $1, md5(r.receipt->>'providerMessageId')::uuid, r.receipt
+from jsonb_array_elements($2::jsonb) as r (receipt);
+
 -- last_failures_of_channels: Finds what the providers of channels last answered when a call failed.
 -- Looks at the last sends that failed after a call, and at those that are tried again, among the last in line. The
 -- attempts before a replay or a fallback don't count: another channel may have made them.
@@ -3854,6 +3870,7 @@ update api_keys k set last_used_at = clock_timestamp() from due where k.id = due
 -- $5: the provider's id of the message
 -- $6: the send's new state; null if the late outcome is uncertain too
 -- $7: why it failed
+-- $8: whether receipts find it by the provider's id of its message
 with
 -- The send, locked, with the outcome as it may be recorded, and what becomes of it.
 found as (
@@ -3892,6 +3909,10 @@ found as (
 same_event as (
   select from send_events e join found s using (request_id)
   where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
+-- The message, by whose id receipts find the send.
+late_message as (
+  select request_id, $2::uuid as channel_id, $5::text as message_id
+  from found where $8::boolean),
 -- Messages that the sandbox stored for an erased send meanwhile.
 erased_messages as (
   delete from sandbox_messages m using found s where m.request_id = s.request_id and s.contact_value = 'erased'),
@@ -3968,6 +3989,12 @@ counted_costs as (
       from jsonb_each(w.costs_before) p) p
     where w.costs is distinct from w.costs_before
     group by currency having sum(amount) <> 0) d),
+-- The ids by which receipts find them.
+kept_ids as (
+  insert into message_ids (channel_id, message_key, request_id)
+  select channel_id, md5(message_id)::uuid, request_id
+  from late_message where message_id is not null
+  on conflict do nothing),
 -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
 moved as (
   select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
@@ -4011,7 +4038,8 @@ with
 outcomes as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
-     "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),
+     "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text,
+     "isFoundById" boolean)),
 -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
 ended as materialized (
   select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, s.counted_as,
@@ -4148,7 +4176,8 @@ with
 outcomes as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
-     "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),
+     "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text,
+     "isFoundById" boolean)),
 -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
 attempted as materialized (
   select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, s.counted_as,
@@ -4265,6 +4294,7 @@ receipt_events as (
 ended as materialized (
   select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.record, a.reason,
          a."delayMs", a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
+         case when a."isFoundById" then a.record->>'providerMessageId' end as message_id,
          a.costs, a.segments, a.message_type, a.new_costs, a.new_parts,
          case when changes.confirmed then 'sent' else a.status end as status,
          coalesce(changes.confirmed, false) as confirms
@@ -4368,6 +4398,12 @@ counted_costs as (
       from jsonb_each(w.costs_before) p) p
     where w.costs is distinct from w.costs_before
     group by currency having sum(amount) <> 0) d),
+-- The ids by which receipts find them.
+kept_ids as (
+  insert into message_ids (channel_id, message_key, request_id)
+  select channel_id, md5(message_id)::uuid, request_id
+  from ended where message_id is not null
+  on conflict do nothing),
 -- The attempts that are no longer in their rows.
 retried as (
   select ended.*, null::json as loss, written.retried_at,
@@ -5844,6 +5880,11 @@ from asked s join channels c on c.id = s.channel_id
           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
           order by seq limit 100) earlier) ahead;
 
+-- sends_of_message_ids: Finds a channel's sends by the provider's ids of their messages.
+select given.id as "messageId", m.request_id as "requestId"
+from unnest($2::text[]) as given (id)
+  join message_ids m on m.channel_id = $1 and m.message_key = md5(given.id)::uuid;
+
 -- settle_send: Ends an uncertain send as a person found it at the provider.
 -- $1: the send
 -- $2: its state from now on
@@ -6175,7 +6216,14 @@ with trimmed as (
   where t.id = old.id returning 1)
 select count(*)::int as trimmed from trimmed;
 
--- trim_failure_counts: Deletes a page of counters past their retention.
+-- trim_early_receipts: Deletes a page of early_receipts past their retention.
+with trimmed as (
+  delete from early_receipts where ctid = any(array(
+    select ctid from early_receipts where received_at < now() - $1::interval
+    order by received_at limit $2 for update skip locked)) returning 1)
+select count(*)::int as trimmed from trimmed;
+
+-- trim_failure_counts: Deletes a page of failure_counts past their retention.
 with trimmed as (
   delete from failure_counts where ctid = any(array(
     select ctid from failure_counts where hour < now() - $1::interval
@@ -6201,6 +6249,13 @@ with trimmed as (
       and (c.provider <> all($3::text[]) or s.finished_at < now() - $4::interval)
     order by m.request_id limit $2 for update of m, s skip locked) old
   where t.request_id = old.request_id returning 1)
+select count(*)::int as trimmed from trimmed;
+
+-- trim_message_ids: Deletes a page of message_ids past their retention.
+with trimmed as (
+  delete from message_ids where ctid = any(array(
+    select ctid from message_ids where recorded_at < now() - $1::interval
+    order by recorded_at limit $2 for update skip locked)) returning 1)
 select count(*)::int as trimmed from trimmed;
 
 -- trim_orphaned_callbacks: Deletes a page of callbacks without a send past the retention of sends.
@@ -6245,7 +6300,7 @@ with trimmed as (
   where t.request_id = old.request_id returning 1)
 select count(*)::int as trimmed from trimmed;
 
--- trim_send_counts: Deletes a page of counters past their retention.
+-- trim_send_counts: Deletes a page of send_counts past their retention.
 with trimmed as (
   delete from send_counts where ctid = any(array(
     select ctid from send_counts where hour < now() - $1::interval

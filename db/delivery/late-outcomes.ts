@@ -3,6 +3,7 @@ import { announceChange, columnsOfChange, theirEndpoints } from '../callbacks/ne
 import type { Database, Transaction } from '../connection/client.ts'
 import { costColumns, costOfAnswer, countCosts, messageOfCost, setCosts } from '../counters/costs.ts'
 import { countChanges, countedColumns } from '../counters/counted-as.ts'
+import { keepMessageIds } from '../receipts/message-ids.ts'
 import { isCanceledInDoubt } from '../sends/doubt-rule.ts'
 import { attemptsToEvents, endOf } from '../sends/event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
@@ -17,6 +18,8 @@ export interface LateOutcome {
   record: AttemptRecord
   /** The new state of an uncertain send; undefined if the late outcome is uncertain too. */
   verdict: { status: 'sent' } | { status: 'failed'; reason: string } | undefined
+  /** Whether receipts find it by the provider's id of its message. */
+  isFoundById?: boolean
 }
 
 const late = namedParameters({
@@ -27,6 +30,7 @@ const late = namedParameters({
   messageId: "the provider's id of the message",
   status: "the send's new state; null if the late outcome is uncertain too",
   reason: 'why it failed',
+  isFoundById: "whether receipts find it by the provider's id of its message",
 })
 const given = late.sql
 
@@ -63,6 +67,10 @@ const lateStatement = prepared<SettledLate>(
     same_event as (
       select from send_events e join found s using (request_id)
       where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
+    -- The message, by whose id receipts find the send.
+    late_message as (
+      select request_id, ${given.channelId}::uuid as channel_id, ${given.messageId}::text as message_id
+      from found where ${given.isFoundById}::boolean),
     -- Messages that the sandbox stored for an erased send meanwhile.
     erased_messages as (
       delete from sandbox_messages m using found s where m.request_id = s.request_id and ${isErased}),
@@ -90,6 +98,7 @@ const lateStatement = prepared<SettledLate>(
     ${announceChange},
     ${countChanges},
     ${countCosts},
+    ${keepMessageIds('late_message')},
     -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
     moved as (
       select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
@@ -126,7 +135,7 @@ export interface SettledLate {
  */
 export async function recordLateOutcome(
   db: Database | Transaction,
-  { requestId, channelId, claimId, record, verdict }: LateOutcome,
+  { requestId, channelId, claimId, record, verdict, isFoundById = false }: LateOutcome,
 ): Promise<SettledLate | undefined> {
   const values = late.valuesOf({
     requestId,
@@ -136,6 +145,7 @@ export async function recordLateOutcome(
     messageId: record.providerMessageId,
     status: verdict?.status ?? null,
     reason: verdict?.status === 'failed' ? verdict.reason : null,
+    isFoundById,
   })
   const [row] = await lateStatement(db, values)
   return row

@@ -10,6 +10,7 @@ import {
 import type { Database, Transaction } from '../connection/client.ts'
 import { costColumns, costOfAnswer, countCosts, messageOfCost, setCosts } from '../counters/costs.ts'
 import { countChanges, countedColumns } from '../counters/counted-as.ts'
+import { keepMessageIds } from '../receipts/message-ids.ts'
 import { newKeys } from '../receipts/receipt-rule.ts'
 import { attemptsToEvents, eventOf } from '../sends/event-sql.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
@@ -28,6 +29,8 @@ export interface OutcomeRow {
   /** Time until the next attempt; only if the status is `queued`. */
   delayMs: number | undefined
   holdsChannel?: boolean
+  /** Whether receipts find it by the provider's id of its message. */
+  isFoundById?: boolean
   /** Whether the attempt isn't counted, although it was begun. */
   isUncounted?: boolean
   /** Whether the next attempt is due since this one was, so that the send stays before others. */
@@ -62,7 +65,8 @@ const givenOutcomes = sqlText`
   outcomes as materialized (
     select * from json_to_recordset($1) as
       ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
-       "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text))`
+       "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text,
+       "isFoundById" boolean))`
 
 /** SQL of CTEs with what follows of the sends of `ended` that were `written` as queued again: events, and held channels. */
 const followRetries = sqlText`
@@ -188,6 +192,7 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
     ended as materialized (
       select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.counted_as, a.ended_at, a.record, a.reason,
              a."delayMs", a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
+             case when a."isFoundById" then a.record->>'providerMessageId' end as message_id,
              a.costs, a.segments, a.message_type, a.new_costs, a.new_parts,
              case when changes.confirmed then 'sent' else a.status end as status,
              coalesce(changes.confirmed, false) as confirms
@@ -230,6 +235,7 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
     ${announceEndsAndReceipts("ended.record->>'providerCode'")},
     ${countChanges},
     ${countCosts},
+    ${keepMessageIds('ended')},
     ${followRetries}
     select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
            ${tookSeconds('written')},
@@ -247,14 +253,14 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
 )
 
 /**
- * Records the outcomes of attempts. Sends whose claim no longer holds are missing from the result, and those with a cost in the answer
- * or with receipts that came during the call: they have a statement of their own, so that the usual one doesn't pay for them.
+ * Records the outcomes of attempts. Sends whose claim no longer holds are missing from the result, and those with a cost in the answer,
+ * with receipts that came during the call, or whose receipts find them by the provider's id: they have a statement of their own, so that the usual one doesn't pay for them.
  */
 export async function recordUsualOutcomes(
   db: Database | Transaction,
   outcomes: readonly OutcomeRow[],
 ): Promise<RecordedRow[]> {
-  const usual = outcomes.filter(({ record }) => record.cost === undefined)
+  const usual = outcomes.filter(({ record, isFoundById }) => record.cost === undefined && !isFoundById)
   return usual.length === 0 ? [] : await outcomeStatement(db, [JSON.stringify(usual)])
 }
 

@@ -137,20 +137,24 @@ const trimRefusedStatement = trimPage(
 /** So long after their hour counters are kept: they hold nothing personal. */
 const countersKept = '400 days'
 
-const trimCounters = (table: string) =>
+const trimByTime = (table: string, column: string) =>
   prepared<{ trimmed: number }>(
     `trim_${table}`,
-    'Deletes a page of counters past their retention.',
+    `Deletes a page of ${table} past their retention.`,
     sqlText`
       with trimmed as (
         delete from ${table} where ctid = any(array(
-          select ctid from ${table} where hour < now() - $1::interval
-          order by hour limit $2 for update skip locked)) returning 1)
+          select ctid from ${table} where ${column} < now() - $1::interval
+          order by ${column} limit $2 for update skip locked)) returning 1)
       select count(*)::int as trimmed from trimmed`,
   )
 
-const trimCountsStatement = trimCounters('send_counts')
-const trimFailuresStatement = trimCounters('failure_counts')
+const trimCountsStatement = trimByTime('send_counts', 'hour')
+const trimFailuresStatement = trimByTime('failure_counts', 'hour')
+const trimMessageIdsStatement = trimByTime('message_ids', 'recorded_at')
+const trimEarlyStatement = trimByTime('early_receipts', 'received_at')
+/** A call takes minutes at most: a receipt that finds no send within this time is of none. */
+const earlyKept = '1 hour'
 
 const trimUsage = (table: string) =>
   prepared<{ trimmed: number }>(
@@ -198,6 +202,8 @@ export function retentionTrims(kept: {
     counters: trim(trimCountsStatement, countersKept),
     usage: trim(trimUsageStatement, `${kept.usageMonths} months`),
     usageCosts: trim(trimUsageCostsStatement, `${kept.usageMonths} months`),
+    messageIds: trim(trimMessageIdsStatement, `${kept.days} days`),
+    earlyReceipts: trim(trimEarlyStatement, earlyKept),
     failureCounters: trim(trimFailuresStatement, countersKept),
     idempotencyKeys: trim(trimKeysStatement, `${idempotencyKeptHours} hours`),
   }

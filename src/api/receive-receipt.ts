@@ -8,6 +8,7 @@ import type { ClientTimeouts } from './http/client-timeouts.ts'
 import { createAddressChannels } from './receipts/address-channels.ts'
 import { answerChallenge, answerReceived } from './receipts/answer.ts'
 import { createCheckProof } from './receipts/check-proof.ts'
+import { findByMessageId } from './receipts/find-by-message-id.ts'
 import { createFindReceivingChannel, createOpenChannel, type OpenChannel } from './receipts/find-channel.ts'
 import { readReceipts } from './receipts/read-receipts.ts'
 import { createReadRequest, refuseUnfitBody } from './receipts/read-request.ts'
@@ -32,9 +33,13 @@ export function receiveReceipt(runtime: Runtime, timeouts: ClientTimeouts) {
   async function receive(c: Context<ApiEnv>, channel: OpenChannel, request: ReceiptRequest) {
     await checkProof(c, channel, request)
     const read = await readReceipts(runtime, channel, request)
-    const receipts = await addressChannels(c, channel, read.receipts)
-    const { provider, channelId } = channel
-    await c.get('deadline').spend(recordReceipts({ ...read, provider, channelId, receipts }))
+    const { provider, channelId, rules } = channel
+    const deadline = c.get('deadline')
+    const found = rules.foundById
+      ? await deadline.spend(findByMessageId(runtime, channel, read.receipts))
+      : read.receipts
+    const receipts = await addressChannels(c, channel, found)
+    await deadline.spend(recordReceipts({ ...read, provider, channelId, receipts }))
     return answerReceived(c)
   }
 

@@ -207,7 +207,7 @@ async function olderDatabase(
     drop function fold_lane cascade;
     drop index sends_of_capitals, conversations_of_capitals;
     drop function count_send, count_scheduled_sends, counted_as, count_usage cascade;
-    drop table send_count_changes, send_counts, failure_counts, counted_since, usage_counts, usage_costs;
+    drop table send_count_changes, send_counts, failure_counts, counted_since, usage_counts, usage_costs, message_ids, early_receipts;
     alter table sends drop column counted_as, drop column api_key_id;
     alter table api_keys drop column last_used_at;
     alter table permits drop column unused_since;

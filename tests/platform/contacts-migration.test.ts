@@ -34,7 +34,7 @@ async function formerDatabase() {
     drop function count_usage cascade;
     drop trigger count_inserted on sends;
     alter table send_count_changes drop column segments, drop column priority, drop column currency, drop column amount;
-    drop table provider_files, usage_counts, usage_costs;
+    drop table provider_files, usage_counts, usage_costs, message_ids, early_receipts;
     drop type priority;`)
   return { client, migrate: () => migrateDatabase(databaseUrl) }
 }

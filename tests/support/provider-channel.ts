@@ -2,19 +2,19 @@ import { v7 as uuidv7 } from 'uuid'
 import { createChannel } from '../../db/accounts/channels.ts'
 import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import { expectsReceipts } from '../../src/core/receipts/receipt.ts'
-import { type ProviderName, providers } from '../../src/providers/index.ts'
+import { providerOf } from '../../src/providers/known.ts'
 import { inAnswer, type Registry } from './builders.ts'
 
 /** A channel of any provider, made as `channel create` makes it. */
 export async function buildProviderChannel(
   service: Registry,
   accountId: string,
-  provider: ProviderName,
+  provider: string,
   config: object,
 ): Promise<string> {
   const { db, settings } = service.runtime
   const id = uuidv7()
-  const rules = providers[provider]
+  const rules = providerOf(provider)
   const parsed = rules.config.parse(config)
   const sealedConfig = sealConfig(parsed, id, settings.CREDENTIALS_KEY)
   const fields = {

@@ -78,6 +78,7 @@ export function createRecordOutcome(
       record,
       ...verdict,
       sealedConfig: holdsChannel ? sealedConfig : undefined,
+      isFoundById: isFoundById(send),
       mayFallBack: send.hasFallback ? { requestId, channelId, provider } : undefined,
     })
     if (!recorded) {
@@ -108,6 +109,11 @@ function reportsEach({ provider }: EnteredSend): boolean {
   return findProvider(provider)?.receipts?.areForEach === true
 }
 
+/** Whether the provider's receipts have only its own id of a message. */
+function isFoundById({ provider }: Pick<EnteredSend, 'provider'>): boolean {
+  return findProvider(provider)?.receipts?.foundById === true
+}
+
 /** Records outcomes whose claims were given up because this worker counted as dead. */
 function createRecordLate(
   runtime: Needs<'log' | 'metrics'>,
@@ -123,7 +129,11 @@ function createRecordLate(
     const late: AttemptRecord = { ...attemptRecord, late: true }
     const verdict = decideLate(outcome)
     const mayFallBack = hasFallback ? { requestId, channelId, provider } : undefined
-    const settled = await record({ requestId, channelId, claimId, record: late, verdict, mayFallBack })
+    const settled = await record({
+      ...{ requestId, channelId, claimId, verdict, mayFallBack },
+      record: late,
+      isFoundById: isFoundById({ provider }),
+    })
     logEvent(log, requestId, 'attempt_finished', late)
     const { status, isEnded, fallback, endpointsToWake } = settled ?? {}
     const end = { requestId, reason: late.reason, fallback }

@@ -6,10 +6,13 @@ import { startFoldingCounts } from './fold-counts.ts'
 import { startGivingUpClaims } from './give-up-claims.ts'
 import type { PeriodicTask } from './periodic-task.ts'
 import { startPostponingSends } from './postpone-sends.ts'
+import { startRecordingEarlyReceipts } from './record-early-receipts.ts'
 import { startTrimming } from './trim.ts'
 
 type GivingUp = Parameters<typeof startGivingUpClaims>
-type Runtime = GivingUp[0] & Parameters<typeof startTrimming>[0]
+type Runtime = GivingUp[0] &
+  Parameters<typeof startTrimming>[0] &
+  Parameters<typeof startRecordingEarlyReceipts>[0]
 
 /**
  * Starts the tasks that maintain what deliveries leave. Every worker runs all of them, and skips rows that another one is changing.
@@ -29,6 +32,7 @@ export function startSweeps(
     startCheckingSuppressions(runtime, times),
     startPostponingSends(runtime, times),
     startFoldingCounts(runtime, times),
+    startRecordingEarlyReceipts(runtime, times),
     startTrimming(runtime),
   ]
   return {

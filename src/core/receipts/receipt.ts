@@ -70,6 +70,8 @@ export interface ReceiptRules<Config = unknown> {
   areForEach: boolean
   /** Whether the provider is given the address for receipts with each message, which needs `PUBLIC_BASE_URL`. */
   needPublicUrl: boolean
+  /** Its receipts have no id of ours: their sends are found by the provider's id of the message, which its answer has to tell. */
+  foundById?: true
   /** Whether its requests with receipts are GETs. */
   byGet?: true
   /** Whether the request was made by someone who knows the channel's secret. Takes the same time for each wrong proof. */

@@ -81,7 +81,11 @@ export const receiptsForm = z
       .string()
       .optional()
       .describe("The pointer to a list within each item, whose items have the item's fields, too."),
-    request: locationsForm.describe('Where our requestId comes back; {query: requestId} of `receiptsUrl`.'),
+    request: locationsForm
+      .optional()
+      .describe(
+        'Where our requestId comes back; {query: requestId} of `receiptsUrl`. Without it, the send is found by `id`.',
+      ),
     id: locationsForm.optional().describe("The vendor's id of the message, not of the event."),
     status: locationsForm.describe('The first of these places whose value is known counts.'),
     statuses: z

@@ -51,11 +51,14 @@ export function compileReceipts(
   const proof = compileProof(form, receipts.proof, issue)
   const needed = fieldsOfProof(receipts.proof)
   const read = readBy(form, receipts, words, codes)
+  if (!receipts.request && !(form.answer.id && receipts.id))
+    issue('/receipts', 'without request, the send is found by id: answer and receipts need it')
   return {
     words,
     areForEach: receipts.forEach,
     needPublicUrl: usesReceiptsUrl,
     ...(receipts.by === 'GET' && { byGet: true }),
+    ...(!receipts.request && { foundById: true }),
     areOn: (config) => needed.every((name) => config[name] !== undefined),
     isProven(request, config) {
       const fields = fieldsIn(request, receipts)
