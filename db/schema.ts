@@ -584,6 +584,13 @@ export const personSessions = pgTable(
       .notNull()
       .references(() => people.id, { onDelete: 'cascade' }),
     expiresAt: moment('expires_at').notNull(),
+    /** Names it on pages. Not `id`: a query of the previous release would mean this one. */
+    sessionId: uuid('session_id').notNull().defaultRandom(),
+    begunAt: moment('begun_at').notNull().defaultNow(),
+    /** Minutes behind: each write costs a row version. */
+    usedAt: moment('used_at').notNull().defaultNow(),
+    /** Null if a process of the previous release began it. */
+    address: text('address'),
   },
   (table) => [index('person_sessions_of_person').on(table.personId)],
 )

@@ -267,10 +267,10 @@ person as (
       known_addresses = (array_prepend($4::text, array_remove(known_addresses, $4::text)))[:10]
   where id = $1 and password_hash = $2
   returning id, name),
-ended as (delete from person_sessions where expires_at <= now()),
+ended as (delete from person_sessions s where not (s.expires_at > now() and s.used_at > now() - interval '8 hours')),
 begun as (
-  insert into person_sessions (token_hash, person_id, expires_at)
-  select $3::bytea, id, now() + interval '12 hours' from person)
+  insert into person_sessions (token_hash, person_id, expires_at, address)
+  select $3::bytea, id, now() + interval '12 hours', $4 from person)
 select name from person;
 
 -- busiest_channels: Finds the channels with the most sends that went wrong in given hours, then those with the most sends.
@@ -1156,6 +1156,16 @@ order by account_id desc, id desc offset (select $3::int - 1) limit 1;
 
 -- end_session: Ends a session.
 delete from person_sessions where token_hash = $1;
+
+-- end_sessions_of: Ends all sessions of a person, or one of them.
+-- $1: the key of the name; $2: the session, null for all.
+with
+person as (select id, name from people where name_key = $1),
+ended as (
+  delete from person_sessions s using person p
+  where s.person_id = p.id and ($2::uuid is null or s.session_id = $2)
+  returning 1)
+select name, (select count(*)::int from ended) as sessions from person;
 
 -- end_suppression_checks: Removes checks, or puts them off.
 -- $1: the checks; $2: whether some of their sends are being sent; $3: whether there may be more.
@@ -3117,6 +3127,14 @@ cross join lateral (
         order by c.next_try_at limit 1001) first) w
 order by page.rank, e.id;
 
+-- list_sessions: Lists the sessions of a person, the last used first.
+-- $1: the key of the name; $2: the hash of the own token, null if there is none.
+select s.session_id as "id", s.begun_at as "begunAt", s.used_at as "usedAt", s.address,
+       coalesce(s.token_hash = $2::bytea, false) as "isOwn"
+from person_sessions s join people p on p.id = s.person_id
+where p.name_key = $1 and s.expires_at > now() and s.used_at > now() - interval '8 hours'
+order by s.used_at desc, s.session_id;
+
 -- list_suppressions: Lists an account's entries page by page, oldest first.
 -- $1: the account; $2: after this entry; $3: how many.
 select e.id as "suppressionId", e.contact_type as "contactType",
@@ -3644,10 +3662,11 @@ select count, previous from queue_shards;
 
 -- read_session: Finds the person of a session, and whether there ever were people.
 -- $1: the hash of the token in the cookie; null if there is none.
-select exists (select from people_since) as "hadPeople", p.name, p.role
+select exists (select from people_since) as "hadPeople", p.name, p.role,
+       s.used_at < now() - interval '5 minutes' as "isUseDue"
 from (select) one
 left join (person_sessions s join people p on p.id = s.person_id)
-  on s.token_hash = $1::bytea and s.expires_at > now();
+  on s.token_hash = $1::bytea and s.expires_at > now() and s.used_at > now() - interval '8 hours';
 
 -- read_usage_costs: Sums what the sends of an account cost that were accepted on some days.
 -- $1: the account; $2: the first day; $3: the day after the last; $4: whether by day; $5: by month; $6: by channel;
@@ -6597,6 +6616,10 @@ select to_char(by_day, 'YYYY-MM-DD') as day, to_char(by_month, 'YYYY-MM') as mon
 from grouped
 group by by_day, by_month, of_channel, by_priority
 order by by_day, by_month, "channelName", of_channel, by_priority;
+
+-- use_session: Records that a session was used, unless that was recorded in the last minutes.
+update person_sessions set used_at = now()
+where token_hash = $1 and used_at < now() - interval '5 minutes';
 
 -- waiting_of_flow: Finds the oldest sends of an account that have not ended, by their flow.
 -- $1: the account; $2: its reference or flow; $3: after this time, in microseconds; $4: and this send; $5: how many.

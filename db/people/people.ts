@@ -1,8 +1,9 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { nameKey, type Person } from '../../src/core/accounts/person.ts'
+import { nameKey, type Person, type Role } from '../../src/core/accounts/person.ts'
 import type { Database, Transaction } from '../connection/client.ts'
 import { people, personSessions } from '../schema.ts'
+import { unusedInterval } from './sessions.ts'
 
 /** @returns false if there is a person of this name already. */
 export async function addPerson(
@@ -35,10 +36,33 @@ export function listPeople(db: Database): Promise<ListedPerson[]> {
       signedInAt: people.signedInAt,
       sessions: sql<number>`(
         select count(*)::int from ${personSessions}
-        where ${personSessions.personId} = ${people.id} and ${personSessions.expiresAt} > now())`,
+        where ${personSessions.personId} = ${people.id} and ${personSessions.expiresAt} > now()
+          and ${personSessions.usedAt} > now() - ${sql.raw(unusedInterval)})`,
     })
     .from(people)
     .orderBy(asc(people.nameKey))
+}
+
+export async function findRole(db: Database | Transaction, name: string): Promise<Role | undefined> {
+  const [person] = await db
+    .select({ role: people.role })
+    .from(people)
+    .where(eq(people.nameKey, nameKey(name)))
+  return person?.role
+}
+
+/** @returns the name as it was added; undefined if there is no such person. */
+export async function setRole(
+  db: Database | Transaction,
+  name: string,
+  role: Role,
+): Promise<string | undefined> {
+  const [changed] = await db
+    .update(people)
+    .set({ role })
+    .where(eq(people.nameKey, nameKey(name)))
+    .returning({ name: people.name })
+  return changed?.name
 }
 
 /** Ends their sessions, too. @returns the name as it was added; undefined if there is no such person. */

@@ -23,7 +23,9 @@ import { storeWarnings } from './page/store-warnings.ts'
 import { allow, refuseRoutesWithoutRole } from './people/allow.ts'
 import { identify, requireSignIn } from './people/identify.ts'
 import { login } from './people/login.tsx'
+import { ownPages } from './people/own-pages.tsx'
 import { people } from './people/routes.tsx'
+import { createSignIn } from './people/sign-in.ts'
 import { queueBoard } from './queues/routes.tsx'
 import { refused } from './refused/routes.tsx'
 import { sends } from './sends/routes.tsx'
@@ -57,7 +59,8 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.get('/console.js', allow('anyone'), assets.script)
   app.get('/icon.svg', allow('anyone'), assets.icon)
   app.get('/inter.woff2', allow('anyone'), assets.font)
-  app.route('/', login(runtime))
+  const signIn = createSignIn(runtime)
+  app.route('/', login(runtime, signIn))
 
   app.use(requireSignIn, chosenAccount(runtime), recordSeen(runtime), storeWarnings(runtime))
   app.route('/', accountNames(runtime))
@@ -72,6 +75,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.route('/queues', queueBoard(runtime))
   app.route('/accounts', accounts(runtime))
   app.route('/people', people(runtime))
+  app.route('/me', ownPages(runtime, signIn))
   app.route('/refused', refused(runtime))
   app.route('/audit', audit(runtime))
   refuseRoutesWithoutRole(app)

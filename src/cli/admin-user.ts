@@ -1,9 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { audited } from '../../db/audit/record.ts'
-import { addPerson, listPeople, removePerson, setPassword } from '../../db/people/people.ts'
-import { hashPassword, passwordIssue } from '../core/accounts/password.ts'
-import { isPersonName, personNameWanted, type Role, roles } from '../core/accounts/person.ts'
+import { type Command, Option } from 'commander'
+import { listPeople } from '../../db/people/people.ts'
+import { type Person, type Role, roles } from '../core/accounts/person.ts'
+import { changePassword, changeRole, endPerson, endSessions, makePerson } from '../setup/people.ts'
 import { type Answerer, CliError } from './answer.ts'
+import { personName } from './arguments.ts'
 
 export function adminUserCommands(program: Command, answer: Answerer): void {
   const adminUser = program.command('admin-user')
@@ -11,16 +11,10 @@ export function adminUserCommands(program: Command, answer: Answerer): void {
   adminUser
     .command('add')
     .requiredOption('--name <name>', 'the name to sign in with', personName)
-    .addOption(new Option('--role <role>', 'what they may do').choices([...roles]).makeOptionMandatory())
-    .action((person: { name: string; role: Role }, command: Command) =>
-      answer(command, async ({ db, readSecret, actor }) => {
-        const hash = await hashPassword(await newPassword(readSecret))
-        const { name: target, role } = person
-        const isAdded = await audited(
-          db,
-          (transaction) => addPerson(transaction, person, hash),
-          (isAdded) => isAdded && { ...actor, action: 'person.add', target, details: { role } },
-        )
+    .addOption(roleOption())
+    .action((person: Person, command: Command) =>
+      answer(command, async (context) => {
+        const isAdded = await makePerson(context, person, await context.readSecret('Password'))
         if (isAdded) return person
         throw new CliError(
           'refused',
@@ -36,32 +30,37 @@ export function adminUserCommands(program: Command, answer: Answerer): void {
     )
 
   byName(adminUser, 'remove', (name, command) =>
-    answer(command, async ({ db, actor }) => {
-      const removed = await audited(
-        db,
-        (transaction) => removePerson(transaction, name),
-        (target) => target !== undefined && { ...actor, action: 'person.remove', target },
-      )
-      return { name: removed ?? unknown(name) }
-    }),
+    answer(command, async (context) => ({ name: (await endPerson(context, name)) ?? unknown(name) })),
   )
 
   byName(adminUser, 'set-password', (name, command) =>
-    answer(command, async ({ db, readSecret, actor }) => {
-      const hash = await hashPassword(await newPassword(readSecret))
-      const changed = await audited(
-        db,
-        (transaction) => setPassword(transaction, name, hash),
-        (target) => target !== undefined && { ...actor, action: 'person.set_password', target },
-      )
-      return { name: changed ?? unknown(name) }
-    }),
+    answer(command, async (context) => ({
+      name: (await changePassword(context, name, await context.readSecret('Password'))) ?? unknown(name),
+    })),
   )
+
+  byName(adminUser, 'set-role', (name, command) =>
+    answer(command, async (context) => {
+      const { role } = command.opts<{ role: Role }>()
+      return { name: (await changeRole(context, name, role)) ?? unknown(name), role }
+    }),
+  ).addOption(roleOption())
+
+  byName(adminUser, 'end-sessions', (name, command) =>
+    answer(command, async (context) => ({ name: (await endSessions(context, name)) ?? unknown(name) })),
+  ).description('sign a person out in all browsers')
 }
 
+const roleOption = () =>
+  new Option('--role <role>', 'what they may do').choices([...roles]).makeOptionMandatory()
+
 /** A verb about one person, who is named with or without `--name`. */
-function byName(parent: Command, verb: string, act: (name: string, command: Command) => Promise<void>): void {
-  parent
+function byName(
+  parent: Command,
+  verb: string,
+  act: (name: string, command: Command) => Promise<void>,
+): Command {
+  return parent
     .command(verb)
     .argument('[name]', 'the name', personName)
     .option('--name <name>', 'the same', personName)
@@ -71,18 +70,6 @@ function byName(parent: Command, verb: string, act: (name: string, command: Comm
         throw new CliError('usage', `Give a name, as in: outbound admin-user ${verb} --name ann`)
       return act(name, command)
     })
-}
-
-async function newPassword(readSecret: (name: string) => Promise<string>): Promise<string> {
-  const password = await readSecret('Password')
-  const issue = passwordIssue(password)
-  if (issue !== undefined) throw new CliError('usage', issue)
-  return password
-}
-
-function personName(text: string): string {
-  if (isPersonName(text)) return text
-  throw new InvalidArgumentError(`Use ${personNameWanted}.`)
 }
 
 function unknown(name: string): never {

@@ -48,6 +48,8 @@ export const examples: Record<string, string> = {
   'admin-user list': '',
   'admin-user remove': '--name ann',
   'admin-user set-password': '--name ann',
+  'admin-user set-role': '--name ann --role operator',
+  'admin-user end-sessions': '--name ann',
   trace: `${id} --follow`,
   replay: `--channel ${id} --status failed --since 1h --dry-run`,
   cancel: id,

@@ -243,13 +243,13 @@ describe("a proxy's word", () => {
   })
 
   test.each([
-    ['another role', as('bob', 'root'), 'is “root”. It has to be support or operator.'],
-    ['a role in capitals', as('bob', 'Operator'), 'It has to be support or operator.'],
-    ['no role', as('bob'), 'x-forwarded-role is missing. It has to be support or operator.'],
+    ['another role', as('bob', 'root'), 'is “root”. It has to be reader, support or operator.'],
+    ['a role in capitals', as('bob', 'Operator'), 'It has to be reader, support or operator.'],
+    ['no role', as('bob'), 'x-forwarded-role is missing. It has to be reader, support or operator.'],
     ['two roles', as('bob', ['operator', 'support']), 'x-forwarded-role came twice.'],
     ['two names', as(['bob', 'carl'], 'operator'), 'x-forwarded-user came twice.'],
     ['a name that is too long', as('x'.repeat(65), 'support'), 'has to be a name of 1 to 64 characters'],
-    ['markup as a role', as('bob', '<script>alert(1)</script>'), 'It has to be support or operator.'],
+    ['markup as a role', as('bob', '<script>alert(1)</script>'), 'It has to be reader, support or operator.'],
   ])('with %s is refused in words', async (_what, headers, words) => {
     const { status, text, html } = await through(headers)
     expect(status).toBe(403)

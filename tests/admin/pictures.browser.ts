@@ -8,13 +8,15 @@ import { axeFaults } from '../support/axe.ts'
 import { openBrowser, openPage } from '../support/browser.ts'
 import { buildLongWorld, type LongWorld } from '../support/long-world.ts'
 import { fitFaults } from '../support/page-fit.ts'
-import { buildPerson } from '../support/people.ts'
+import { buildPerson, signIn } from '../support/people.ts'
 import { startTestService, type TestService, testSecrets } from '../support/service.ts'
 
 /** Kept by CI as the run's artifacts. */
 const folder = join(import.meta.dirname, '../pictures')
 const widths = [1280, 390]
 const schemes = ['light', 'dark'] as const
+
+const longPerson = 'Maximiliane Wolkenstein-Rodeneck (operations, second shift)'
 
 let service: TestService
 let admin: TestAdmin
@@ -83,9 +85,11 @@ test.each(pages)(
   },
 )
 
-/** Loads the page once for its widths and colours. @returns its address. */
-async function draw(name: string, path: string): Promise<string> {
+/** Loads the page once for its widths and colours. @param session the cookie of a person. @returns its address. */
+async function draw(name: string, path: string, session?: string): Promise<string> {
   const { page, expectNothingOdd } = await openPage(browser, [admin.url])
+  if (session !== undefined)
+    await page.context().addCookies([{ name: 'outbound_session', value: session, url: admin.url }])
   const answer = await page.goto(admin.url + path, { waitUntil: 'networkidle' })
   await page.evaluate(axe.source)
   for (const width of widths) {
@@ -142,6 +146,19 @@ test('login: no text is cut, leaves its place or overlaps, at two widths, light 
   // From the first person on, nobody is signed in by itself.
   await buildPerson(service, 'Ann', 'support')
   expect(await draw('login', '/channels')).toContain('/login')
+})
+
+test.each([
+  ['person', `/people/person?${new URLSearchParams({ name: longPerson })}`],
+  ['person-new', '/people/new'],
+  ['person-remove', `/people/remove?${new URLSearchParams({ name: longPerson })}`],
+  ['people-some', '/people'],
+  ['me', '/me'],
+])('%s: no text is cut, leaves its place or overlaps, at two widths, light and dark', async (name, path) => {
+  await buildPerson(service, longPerson, 'operator')
+  await buildPerson(service, 'Oz', 'operator')
+  const { Cookie } = await signIn(admin, 'Oz')
+  expect(await draw(name, path, Cookie.split('=')[1])).toBe(admin.url + path)
 })
 
 test.each([

@@ -18,6 +18,7 @@ let service: TestService
 let admin: TestAdmin
 let account: Account
 let requestId: string
+let reader: { Cookie: string }
 let support: { Cookie: string }
 let operator: { Cookie: string }
 
@@ -32,6 +33,8 @@ beforeAll(async () => {
   })
   await buildPerson(service, 'Ann', 'support')
   await buildPerson(service, 'Oz', 'operator')
+  await buildPerson(service, 'Rea', 'reader')
+  reader = await signIn(admin, 'Rea')
   support = await signIn(admin, 'Ann')
   operator = await signIn(admin, 'Oz')
 })
@@ -148,12 +151,49 @@ describe('support', () => {
     expect(await linkFor(operator)).toBe(true)
   })
 
-  test.each(guarded.filter(({ access }) => access === 'support'))(
+  test.each(guarded.filter(({ access }) => access !== 'operator'))(
     'may use $method $path',
     async ({ method, path }) => {
       expect([401, 403]).not.toContain((await send(method, path, support)).status)
     },
   )
+})
+
+describe('a reader', () => {
+  const forReaders = guarded.filter(({ access }) => access === 'reader')
+
+  test.each(forReaders)('may use $method $path', async ({ method, path }) => {
+    expect([401, 403]).not.toContain((await send(method, path, reader)).status)
+  })
+
+  test.each(guarded.filter(({ access }) => access === 'support'))(
+    'gets 403 for $method $path, in words',
+    async ({ method, path }) => {
+      const { status, text } = await send(method, path, reader)
+      expect([status, text]).toEqual([403, expect.stringContaining('Readers change nothing.')])
+    },
+  )
+
+  test('is for all routes that change nothing, and for no other form than a search and the own ones', () => {
+    const forms = forReaders.filter(({ method }) => method !== 'GET').map(({ path }) => path)
+    expect(forms.sort()).toEqual([
+      '/contact',
+      '/me/password',
+      '/me/sessions',
+      '/sends',
+      '/sends.csv',
+      '/support',
+    ])
+  })
+
+  test('is offered nothing that changes a send', async () => {
+    for (const path of [`/support/${requestId}`, `/sends?accountId=${account.accountId}`]) {
+      const { html } = await ask(admin, path, { headers: reader })
+      expect(html).not.toMatch(/(href|action)="[^"]*\/(replay|cancel|settle|move|suppress)"/)
+      const offered = await ask(admin, path, { headers: support })
+      if (path.startsWith('/sends')) expect(offered.html).toMatch(/action="\/sends\/replay"/)
+    }
+  })
 })
 
 test.each(guarded)('an operator may use $method $path', async ({ method, path }) => {

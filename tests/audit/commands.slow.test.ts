@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { desc, eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beginSession, findCredentials } from '../../db/people/sessions.ts'
 import { audit, sends } from '../../db/schema.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { verbs } from '../../src/cli/verbs.ts'
@@ -257,6 +258,13 @@ const commands: Record<string, typeof reads | (() => Promise<{ args: string[]; t
   'admin-user list': reads,
   'admin-user remove': async () => ({ args: [await person('Rob')], target: 'Rob' }),
   'admin-user set-password': async () => ({ args: [await person('Sue')], target: 'Sue' }),
+  'admin-user set-role': async () => ({ args: [await person('Tom'), '--role', 'operator'], target: 'Tom' }),
+  'admin-user end-sessions': async () => {
+    const credentials = await findCredentials(db, await person('Uma'))
+    if (credentials)
+      await beginSession(db, credentials, { tokenHash: Buffer.from('a token'), address: '192.0.2.1' })
+    return { args: ['Uma'], target: 'Uma' }
+  },
   'audit list': reads,
   completion: reads,
 }

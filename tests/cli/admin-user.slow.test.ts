@@ -96,7 +96,7 @@ describe('as a password', () => {
 test.each([
   [['add', '--role', 'support'], "required option '--name <name>'"],
   [['add', '--name', 'x'], "required option '--role <role>'"],
-  [['add', '--name', 'x', '--role', 'root'], 'Allowed choices are support, operator'],
+  [['add', '--name', 'x', '--role', 'root'], 'Allowed choices are reader, support, operator'],
   [['add', '--name', ' x', '--role', 'support'], 'Use 1 to 64 characters on one line'],
   [['add', '--name', 'a\u202eb', '--role', 'support'], 'Use 1 to 64 characters on one line'],
   [['add', '--name', 'x'.repeat(65), '--role', 'support'], 'Use 1 to 64 characters on one line'],

@@ -30,6 +30,7 @@ async function formerDatabase() {
       drop column priority, drop column costs;
     alter table channels drop column one_click, drop column countries, drop column urgent_in_a_row, drop column normal_in_a_row, drop column quiet_hours;
     drop table phone_zones;
+    alter table person_sessions drop column session_id, drop column begun_at, drop column used_at, drop column address;
     drop function quiet_end, quiet_zones, quiet_until;
     drop function count_usage cascade;
     drop trigger count_inserted on sends;

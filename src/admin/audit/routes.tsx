@@ -10,7 +10,7 @@ const rowsOnPage = 50
 /** Who did what, when, from where, to what (docs/how-to/see-who-did-what.md). */
 export function audit({ db }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
-  app.get('/', allow('support'), async (c) => {
+  app.get('/', allow('reader'), async (c) => {
     const input = auditInputIn(c.req.query())
     const read = readAuditForm(input)
     if ('issues' in read) return c.html(<AuditPage input={input} issues={read.issues} />, 400)

@@ -49,7 +49,7 @@ export function channels(runtime: AdminRuntime): AdminApp {
   app.use(formLimit)
   // Before the pages of one channel, of which `new` would be an id.
   app.route('/', channelForms(runtime))
-  app.get('/', allow('support'), async (c) => {
+  app.get('/', allow('reader'), async (c) => {
     const filter = { ...filterOf(c.req.query()), account: c.get('account')?.accountId }
     const after = places.read(c.req.query('after'))
     const found = await listChannels(db, filter, { after, limit: pageSize })
@@ -71,7 +71,7 @@ export function channels(runtime: AdminRuntime): AdminApp {
     )
   })
 
-  app.get('/:channelId', allow('support'), async (c) => {
+  app.get('/:channelId', allow('reader'), async (c) => {
     const channelId = idOf(c)
     const now = new Date()
     const set = { of: 'channel', id: channelId } as const

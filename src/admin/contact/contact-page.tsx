@@ -9,6 +9,7 @@ import { anyEventByContact, isByContact } from '../../core/suppression/suppressi
 import { Changes } from '../audit/changes.tsx'
 import { eachShown } from '../page/each-shown.tsx'
 import { TextField } from '../page/fields.tsx'
+import { ForRole } from '../page/for-role.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { type Contacts, showContact } from '../page/masking.ts'
@@ -144,33 +145,35 @@ function Suppressions({
           the audit keeps. Leave the contact itself out of it.
         </p>
       )}
-      <form class="inline" method="post" action="/contact/suppress">
-        <Hidden fields={contactRef} />
-        <p class="field">
-          <label for="channelId">Send nothing by</label>
-          <select id="channelId" name="channelId">
-            <option value="">all channels of the account</option>
-            {channels.map(({ id, name }) => (
-              <option value={id}>{name}</option>
-            ))}
-          </select>
-        </p>
-        <p class="field">
-          <label for="reason">Reason</label>
-          <input
-            id="reason"
-            name="reason"
-            type="text"
-            maxlength={500}
-            autocomplete="off"
-            aria-describedby="reason-hint"
-          />
-          <small id="reason-hint">For those who read the list. Its waiting sends fail, too.</small>
-        </p>
-        <button type="submit" class="danger">
-          Suppress
-        </button>
-      </form>
+      <ForRole who="support">
+        <form class="inline" method="post" action="/contact/suppress">
+          <Hidden fields={contactRef} />
+          <p class="field">
+            <label for="channelId">Send nothing by</label>
+            <select id="channelId" name="channelId">
+              <option value="">all channels of the account</option>
+              {channels.map(({ id, name }) => (
+                <option value={id}>{name}</option>
+              ))}
+            </select>
+          </p>
+          <p class="field">
+            <label for="reason">Reason</label>
+            <input
+              id="reason"
+              name="reason"
+              type="text"
+              maxlength={500}
+              autocomplete="off"
+              aria-describedby="reason-hint"
+            />
+            <small id="reason-hint">For those who read the list. Its waiting sends fail, too.</small>
+          </p>
+          <button type="submit" class="danger">
+            Suppress
+          </button>
+        </form>
+      </ForRole>
     </section>
   )
 }

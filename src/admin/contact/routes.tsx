@@ -39,8 +39,8 @@ export function contact(runtime: AdminRuntime): AdminApp {
   }
 
   app.use(formLimit)
-  app.get('/', allow('support'), (c) => show(c, c.req.query()))
-  app.post('/', allow('support'), async (c) => show(c, await fieldsOf(c)))
+  app.get('/', allow('reader'), (c) => show(c, c.req.query()))
+  app.post('/', allow('reader'), async (c) => show(c, await fieldsOf(c)))
   app.post('/suppress', allow('support'), async (c) => suppress(c, ...(await sent(c))))
   app.post('/unsuppress', allow('support'), async (c) => unsuppress(c, ...(await sent(c))))
   app.get('/erase', allow('operator'), async (c) => askToErase(c, await found(c.req.query())))

@@ -5,6 +5,7 @@ import type { Role } from '../../core/accounts/person.ts'
 import { nothingThere, whatWasLeftOut } from '../../core/sends/left-out.ts'
 import { History } from '../audit/history.tsx'
 import { formatCount } from '../numbers/spans.ts'
+import { ForRole } from '../page/for-role.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { Fact } from '../support/send-details.tsx'
@@ -45,20 +46,22 @@ export function EndpointPage({ endpoint, accountName, list, resent, role, change
       </section>
       {role === 'operator' && <SwitchForm endpointId={endpointId} disabledAt={disabledAt} />}
       <Details endpoint={endpoint} accountName={accountName} />
-      <section aria-labelledby="resend">
-        <h2 id="resend">Send again</h2>
-        <form class="inline" method="post" action={`/endpoints/${endpointId}/resend`}>
-          <p class="field">
-            <label for="since">Changes since (UTC)</label>
-            <input id="since" name="since" type="datetime-local" required />
-          </p>
-          <p class="choice">
-            <input id="onlyGivenUp" name="onlyGivenUp" type="checkbox" value="yes" />
-            <label for="onlyGivenUp">Only those that were given up</label>
-          </p>
-          <button type="submit">Send again</button>
-        </form>
-      </section>
+      <ForRole who="support">
+        <section aria-labelledby="resend">
+          <h2 id="resend">Send again</h2>
+          <form class="inline" method="post" action={`/endpoints/${endpointId}/resend`}>
+            <p class="field">
+              <label for="since">Changes since (UTC)</label>
+              <input id="since" name="since" type="datetime-local" required />
+            </p>
+            <p class="choice">
+              <input id="onlyGivenUp" name="onlyGivenUp" type="checkbox" value="yes" />
+              <label for="onlyGivenUp">Only those that were given up</label>
+            </p>
+            <button type="submit">Send again</button>
+          </form>
+        </section>
+      </ForRole>
       <CallbackList endpointId={endpointId} {...list} />
       <History target={endpointId} changes={changes} />
     </Layout>

@@ -39,7 +39,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   app.use(formLimit)
 
-  app.get('/', allow('support'), async (c) => {
+  app.get('/', allow('reader'), async (c) => {
     const filter: EndpointFilter = {
       state: endpointStates.find((known) => known === c.req.query('state')),
       account: c.get('account')?.accountId,
@@ -54,7 +54,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
     return c.html(<EndpointListPage {...{ filter, endpoints, total }} next={link} />)
   })
 
-  app.get('/:endpointId', allow('support'), async (c) => {
+  app.get('/:endpointId', allow('reader'), async (c) => {
     const endpoint = await find(db, c.req.param('endpointId'))
     const { endpointId, accountId } = endpoint
     const state = callbackStates.find((known) => known === c.req.query('state'))

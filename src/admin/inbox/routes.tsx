@@ -18,7 +18,7 @@ const pageSize = 50
 /** The messages that the sandbox received (docs/reference/admin.md#inbox). */
 export function inbox(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
-  app.get('/', allow('support'), async (c) => {
+  app.get('/', allow('reader'), async (c) => {
     const query = c.req.query('before') ?? ''
     const before = canBeRecordId(query) ? query : undefined
     const [received, total] = await Promise.all([
@@ -30,13 +30,13 @@ export function inbox(runtime: AdminRuntime): AdminApp {
     const contacts = contactsSeen(c, runtime.settings)
     return c.html(<InboxPage {...{ messages, total, contacts, olderThan }} isFirst={before === undefined} />)
   })
-  app.get('/:id/html', allow('support'), async (c) => {
+  app.get('/:id/html', allow('reader'), async (c) => {
     const id = c.req.param('id')
     const message = canBeRecordId(id) ? await findSandboxMessage(runtime.db, id) : undefined
     return htmlOfMail(c, message?.email?.html)
   })
-  app.get('/:id/media', allow('support'), inboxMedia(runtime))
-  app.get('/:id/attachments/:index{[0-9]}', allow('support'), inboxAttachment(runtime))
+  app.get('/:id/media', allow('reader'), inboxMedia(runtime))
+  app.get('/:id/attachments/:index{[0-9]}', allow('reader'), inboxAttachment(runtime))
   return app
 }
 

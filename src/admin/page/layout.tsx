@@ -1,7 +1,7 @@
 import { tryGetContext } from 'hono/context-storage'
 import { raw } from 'hono/html'
 import type { Child } from 'hono/jsx'
-import type { Person } from '../../core/accounts/person.ts'
+import { mayAs, type Person } from '../../core/accounts/person.ts'
 import { pageFiles } from '../../platform/http/page-files.ts'
 import { build } from '../../platform/process/build.ts'
 import { AccountChooser } from '../account/chooser.tsx'
@@ -135,7 +135,7 @@ function Menu({ at, person, className }: { at: string | undefined; person: Perso
           <p class="group">{group}</p>
           <ul>
             {entries
-              .filter(({ role }) => role === undefined || role === person.role)
+              .filter(({ role = 'reader' }) => mayAs(person.role, role))
               .map(({ href, name }) => (
                 <li>
                   <a href={href} aria-current={at === href ? 'page' : undefined}>
@@ -155,7 +155,10 @@ function WhoIsIn({ person: { name, role } }: { person: Person }) {
   return (
     <form method="post" action="/logout" class="who">
       <span class="muted">
-        <b title={name}>{name}</b> {role}
+        <a href="/me" title={name}>
+          {name}
+        </a>{' '}
+        {role}
       </span>
       {canSignOut && <button type="submit">Sign out</button>}
     </form>

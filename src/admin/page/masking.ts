@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { SeenIds } from '../../core/accounts/audit.ts'
-import { builtIn, type Person } from '../../core/accounts/person.ts'
+import { builtIn, mayAs, type Person } from '../../core/accounts/person.ts'
 import { type ContactType, maskContact } from '../../core/contacts/contact.ts'
 import type { AdminEnv } from '../context.ts'
 
@@ -8,12 +8,16 @@ export type Contacts = 'masked' | 'whole'
 
 /**
  * How a person sees contacts, in exports too: operators see them whole. SUPPORT_SHOW_CONTENT shows them to support, too. The built-in
- * operator may be several people who share ADMIN_PASSWORD, so contacts are masked for it as they are for support.
+ * operator may be several people who share ADMIN_PASSWORD, so contacts are masked for it as they are for support. Readers see none.
  */
 export function contactsFor(person: Person, settings: { SUPPORT_SHOW_CONTENT: boolean }): Contacts {
-  if (settings.SUPPORT_SHOW_CONTENT) return 'whole'
+  if (settings.SUPPORT_SHOW_CONTENT && mayAs(person.role, 'support')) return 'whole'
   return person.role === 'operator' && person !== builtIn ? 'whole' : 'masked'
 }
+
+/** Whether a person sees the content of messages. */
+export const seesContent = (person: Person, settings: { SUPPORT_SHOW_CONTENT: boolean }): boolean =>
+  settings.SUPPORT_SHOW_CONTENT && mayAs(person.role, 'support')
 
 /**
  * How the person who asks for a page or a download sees contacts. That they see them whole gets into the audit (audit/seen.ts).

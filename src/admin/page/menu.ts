@@ -5,7 +5,7 @@ export interface MenuEntry {
   href: string
   /** Also the title of the page. */
   name: string
-  /** The only role that has the page. */
+  /** The role that the page needs. */
   role?: Role
   /** Whether the page shows what the chosen account has. */
   isOfAccount?: boolean

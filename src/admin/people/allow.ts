@@ -1,18 +1,25 @@
-import type { Role } from '../../core/accounts/person.ts'
+import { mayAs, type Role } from '../../core/accounts/person.ts'
 import { type AdminApp, factory, signedIn } from '../context.ts'
 import { PageError } from '../errors.tsx'
 
 /** `anyone`: also without signing in. */
 export type Access = Role | 'anyone'
 
+const refusedWords: Record<Role, string> = {
+  reader: 'Only people who are signed in may do this.',
+  support: 'Readers change nothing. Ask somebody with the role support, or an operator.',
+  operator: 'Only operators may do this. Ask one, or sign in as one.',
+}
+
 const accessOf = new WeakMap<object, Access>()
 
 /** Names the role that a route is for. Each route of these pages has one: see `refuseRoutesWithoutRole`. Another role's try is in the audit. */
 export function allow(access: Access) {
   const check = factory.createMiddleware(async (c, next) => {
-    if (access === 'operator' && signedIn(c)?.role !== 'operator') {
+    const role = signedIn(c)?.role
+    if (access !== 'anyone' && role !== undefined && !mayAs(role, access)) {
       await c.get('recordRefusal')()
-      throw new PageError(403, 'Only operators may do this. Ask one, or sign in as one.')
+      throw new PageError(403, refusedWords[access])
     }
     await next()
   })

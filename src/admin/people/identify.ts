@@ -1,4 +1,4 @@
-import { readSession } from '../../../db/people/sessions.ts'
+import { readSession, useSession } from '../../../db/people/sessions.ts'
 import { builtIn } from '../../core/accounts/person.ts'
 import { createReadClientAddress, createWarnOfUnknownProxy } from '../../platform/http/client-address.ts'
 import { type AdminRuntime, factory, signedIn } from '../context.ts'
@@ -29,10 +29,12 @@ export function identify(runtime: AdminRuntime, checkPassword: PasswordCheck) {
       return next()
     }
     const sessionHash = sessionHashOf(c)
-    const { hadPeople, person } = await readSession(db, sessionHash)
+    const { hadPeople, person, isUseDue } = await readSession(db, sessionHash)
     if (person) {
       c.set('person', person)
       c.set('sessionHash', sessionHash)
+      // On a standby nothing is written: the session ends by its last recorded use.
+      if (sessionHash && isUseDue) await useSession(db, sessionHash).catch(() => {})
     } else if (!hadPeople) {
       if (settings.ADMIN_PASSWORD === undefined && settings.ADMIN_USER_HEADER !== undefined)
         throw new PageError(403, 'Open these pages through the proxy that writes ADMIN_USER_HEADER.')

@@ -10,7 +10,7 @@ import { fieldsOf } from '../support/form-fields.ts'
 import { allow } from './allow.ts'
 import { ownPath } from './own-path.ts'
 import { deleteSessionCookie, setSessionCookie } from './session-cookie.ts'
-import { type SignedIn, signIn } from './sign-in.ts'
+import type { SignedIn, SignIn } from './sign-in.ts'
 import { createRecordRefusedSignIn } from './sign-in-audit.ts'
 
 const maxFormBytes = 16 * 1024
@@ -23,10 +23,9 @@ const limitForm = bodyLimit({
 })
 
 /** Signs people in and out (docs/reference/admin.md#people). */
-export function login(runtime: AdminRuntime): AdminApp {
+export function login(runtime: AdminRuntime, signIn: SignIn): AdminApp {
   const app: AdminApp = factory.createApp()
   const { log, db } = runtime
-  const attempt = signIn(runtime)
   const recordRefused = createRecordRefusedSignIn(runtime)
 
   app.get('/login', allow('anyone'), (c) => {
@@ -43,7 +42,7 @@ export function login(runtime: AdminRuntime): AdminApp {
     const to = ownPath(textIn(fields.next))
     if (signedIn(c)) return c.redirect(to, 303)
     const address = c.get('address')
-    const done = await attempt({ name: name.trim(), password: textIn(fields.password), address })
+    const done = await signIn.begin({ name: name.trim(), password: textIn(fields.password), address })
     if ('refused' in done) {
       log.warn({ event: 'sign_in_refused', reason: done.refused, address })
       await recordRefused({ name: done.person, address, reason: done.refused })
@@ -122,9 +121,7 @@ function SignInPage({ name = '', next, issue }: { name?: string; next: string; i
             </button>
           </form>
         </section>
-        <p class="muted">
-          An operator adds people and sets passwords: <code>outbound admin-user</code>
-        </p>
+        <p class="muted">An operator adds people and sets forgotten passwords.</p>
       </div>
     </Layout>
   )

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isPersonName, isRole, type Person, personNameWanted, roles } from '../../core/accounts/person.ts'
+import { anyOf } from '../../core/any-of.ts'
 import { isFromProxy } from '../../platform/http/client-address.ts'
 import type { AdminSettings } from '../../platform/settings/settings.ts'
 import { PageError } from '../errors.tsx'
@@ -26,7 +27,7 @@ export function createReadProxyPerson(settings: ProxySettings) {
     if (isRole(role)) return { name, role }
     throw new PageError(
       403,
-      `The proxy's header ${roleHeader} ${role === undefined ? 'is missing' : `is “${role}”`}. It has to be ${roles.join(' or ')}.`,
+      `The proxy's header ${roleHeader} ${role === undefined ? 'is missing' : `is “${role}”`}. It has to be ${anyOf(roles)}.`,
     )
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { audited } from '../../../db/audit/record.ts'
-import { beginSession, findCredentials } from '../../../db/people/sessions.ts'
+import { beginSession, type Credentials, findCredentials } from '../../../db/people/sessions.ts'
 import type { AuditRow } from '../../core/accounts/audit.ts'
 import { isPassword } from '../../core/accounts/password.ts'
 import { isPersonName, nameKey } from '../../core/accounts/person.ts'
@@ -32,18 +32,28 @@ interface Whose {
   person: string | undefined
 }
 
+type Refusal = Extract<SignedIn, { refused: string }>
+
+/** Checks passwords, and signs in. One for a process: it limits how many are hashed at once. */
+export interface SignIn {
+  /** Whose password it is. `settle` takes the attempt off the limits. */
+  check(attempt: SignInAttempt): Promise<Refusal | { credentials: Credentials; settle(): Promise<unknown> }>
+  /** Begins a session. */
+  begin(attempt: SignInAttempt): Promise<SignedIn>
+}
+
 /**
- * Creates the function that signs a person in. An unknown name is refused as a wrong password is, after the same time.
+ * Creates what signs people in. An unknown name is refused as a wrong password is, after the same time.
  *
  * Wrong passwords are counted for the person and the address together; for the address; and for the person. The last two don't
  * hold at an address from which the person signed in before: else guesses could keep them out.
  */
-export function signIn(runtime: AdminRuntime) {
+export function createSignIn(runtime: AdminRuntime): SignIn {
   const { db } = runtime
   const limits = signInLimits(runtime)
   const queue = new SignInQueue(hashes)
 
-  return async ({ name, password, address: from }: SignInAttempt): Promise<SignedIn> => {
+  const check: SignIn['check'] = async ({ name, password, address: from }) => {
     const address = subscriber(from)
     const credentials = isPersonName(name) ? await findCredentials(db, name) : undefined
     const person = credentials?.name
@@ -58,15 +68,26 @@ export function signIn(runtime: AdminRuntime) {
       return { refused: 'busy', person }
     }
     if (!isRight || !credentials) return { refused: 'wrong', person }
-    const { token, tokenHash } = newToken()
-    const hasBegun = await audited(
-      db,
-      (transaction) => beginSession(transaction, credentials, { tokenHash, address }),
-      (hasBegun) => hasBegun && signedInRow(credentials.name, from),
-    )
-    if (!hasBegun) return { refused: 'wrong', person }
-    await counted.refund()
-    return { token, name: credentials.name }
+    return { credentials, settle: counted.refund }
+  }
+
+  return {
+    check,
+    async begin(attempt) {
+      const checked = await check(attempt)
+      if ('refused' in checked) return checked
+      const { credentials, settle } = checked
+      const { token, tokenHash } = newToken()
+      const address = subscriber(attempt.address)
+      const hasBegun = await audited(
+        db,
+        (transaction) => beginSession(transaction, credentials, { tokenHash, address }),
+        (hasBegun) => hasBegun && signedInRow(credentials.name, attempt.address),
+      )
+      if (!hasBegun) return { refused: 'wrong', person: credentials.name }
+      await settle()
+      return { token, name: credentials.name }
+    },
   }
 }
 

@@ -10,7 +10,7 @@ const rowsOnPage = 50
 export function refused({ db }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
-  app.get('/', allow('support'), async (c) => {
+  app.get('/', allow('reader'), async (c) => {
     const { status, before } = c.req.query()
     const input: RefusedInput = { status }
     const account = c.get('account')

@@ -7,6 +7,7 @@ import { priorities } from '../../core/sends/priority.ts'
 import { faultOptions } from '../numbers/fault-words.ts'
 import { totalOf } from '../numbers/spans.ts'
 import { Choice, TextField } from '../page/fields.tsx'
+import { ForRole } from '../page/for-role.tsx'
 import { Moment, stateWords } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import type { Contacts } from '../page/masking.ts'
@@ -187,28 +188,30 @@ function Actions({ input: { after: _, ...input } }: { input: ListInput }) {
   return (
     <div class="row">
       <ListButton input={input} path="/sends.csv" words="Download as CSV" />
-      {canBeReplayed(input) && (
-        <ListButton input={input} path="/sends/replay" words="Replay this list…" isPost />
-      )}
-      {isOfAny && !isByDue && canBeReplayed(failed) && (
-        <ListButton input={failed} path="/sends/replay" words="Replay what failed…" isPost />
-      )}
-      {isFailure && !canBeReplayed(input) && <p class="muted">{replayNeeds}</p>}
-      {canBeCanceled(input) && (
-        <ListButton input={input} path="/sends/cancel" words="Cancel this list…" isPost isDangerous />
-      )}
-      {waits
-        .map((status) => ({ ...input, status }))
-        .filter(canBeCanceled)
-        .map((list) => (
-          <ListButton
-            input={list}
-            path="/sends/cancel"
-            words={`Cancel what is ${list.status}…`}
-            isPost
-            isDangerous
-          />
-        ))}
+      <ForRole who="support">
+        {canBeReplayed(input) && (
+          <ListButton input={input} path="/sends/replay" words="Replay this list…" isPost />
+        )}
+        {isOfAny && !isByDue && canBeReplayed(failed) && (
+          <ListButton input={failed} path="/sends/replay" words="Replay what failed…" isPost />
+        )}
+        {isFailure && !canBeReplayed(input) && <p class="muted">{replayNeeds}</p>}
+        {canBeCanceled(input) && (
+          <ListButton input={input} path="/sends/cancel" words="Cancel this list…" isPost isDangerous />
+        )}
+        {waits
+          .map((status) => ({ ...input, status }))
+          .filter(canBeCanceled)
+          .map((list) => (
+            <ListButton
+              input={list}
+              path="/sends/cancel"
+              words={`Cancel what is ${list.status}…`}
+              isPost
+              isDangerous
+            />
+          ))}
+      </ForRole>
     </div>
   )
 }

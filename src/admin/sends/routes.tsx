@@ -27,17 +27,17 @@ export function sends(runtime: AdminRuntime): AdminApp {
 
   app.use('/sends/*', formLimit)
   app.use('/sends.csv', formLimit)
-  app.get('/sends', allow('support'), (c) => list(c, listInputIn(c.req.query())))
-  app.post('/sends', allow('support'), async (c) => {
+  app.get('/sends', allow('reader'), (c) => list(c, listInputIn(c.req.query())))
+  app.post('/sends', allow('reader'), async (c) => {
     const input = listInputIn(await fieldsOf(c))
     return isPrivate(input) ? list(c, input) : c.redirect(listLink(input), 303)
   })
-  app.get('/sends.csv', allow('support'), (c) => csv(c, listInputIn(c.req.query())))
-  app.post('/sends.csv', allow('support'), async (c) => csv(c, listInputIn(await fieldsOf(c))))
+  app.get('/sends.csv', allow('reader'), (c) => csv(c, listInputIn(c.req.query())))
+  app.post('/sends.csv', allow('reader'), async (c) => csv(c, listInputIn(await fieldsOf(c))))
   app.post('/sends/replay', allow('support'), ...replayList(runtime))
   app.post('/sends/cancel', allow('support'), ...cancelList(runtime))
   // A form's page, opened by its address.
-  app.get('/sends/*', allow('support'), (c) => c.redirect('/sends'))
+  app.get('/sends/*', allow('reader'), (c) => c.redirect('/sends'))
   return app
 }
 

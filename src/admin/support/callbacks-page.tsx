@@ -9,7 +9,7 @@ import { SendTabs } from './send-tabs.tsx'
 /** The callbacks of a send. */
 export function callbacksOfSend({ db }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
-  app.get('/', allow('support'), async (c) => {
+  app.get('/', allow('reader'), async (c) => {
     const { requestId } = (await sendOf(db, c.req.param('requestId'))).send
     return c.html(
       <CallbacksPage requestId={requestId} callbacks={await findCallbacksOfSend(db, [requestId])} />,

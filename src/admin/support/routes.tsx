@@ -12,7 +12,7 @@ import { changesShown } from '../audit/history.tsx'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { formLimit } from '../http/form-limit.ts'
 import { htmlOfMail } from '../page/html-of-mail.ts'
-import { contactsSeen } from '../page/masking.ts'
+import { contactsSeen, seesContent } from '../page/masking.ts'
 import { allow } from '../people/allow.ts'
 import { box } from './box.tsx'
 import { callbacksOfSend } from './callbacks-page.tsx'
@@ -35,21 +35,21 @@ export function support(runtime: AdminRuntime): AdminApp {
   const textIn = (field: unknown) => (typeof field === 'string' ? field : '')
 
   app.use(formLimit)
-  app.get('/', allow('support'), (c) => {
+  app.get('/', allow('reader'), (c) => {
     // `requestId` is the name that links of earlier releases have.
     const pasted = c.req.query('q') ?? c.req.query('requestId')
     return pasted === undefined ? c.html(<SupportPage />) : find(c, pasted)
   })
-  app.post('/', allow('support'), async (c) => {
+  app.post('/', allow('reader'), async (c) => {
     const { q, after } = await fieldsOf(c)
     return await find(c, textIn(q), textIn(after))
   })
-  app.get('/search', allow('support'), (c) => c.redirect(formerSearch(c.req.query()), 301))
-  app.get('/replays/done', allow('support'), (c) => c.redirect(formerSearch(c.req.query()), 301))
-  app.get('/:requestId', allow('support'), (c) => show(c, c.req.param('requestId')))
-  app.get('/:requestId/html', allow('support'), async (c) => {
+  app.get('/search', allow('reader'), (c) => c.redirect(formerSearch(c.req.query()), 301))
+  app.get('/replays/done', allow('reader'), (c) => c.redirect(formerSearch(c.req.query()), 301))
+  app.get('/:requestId', allow('reader'), (c) => show(c, c.req.param('requestId')))
+  app.get('/:requestId/html', allow('reader'), async (c) => {
     const requestId = c.req.param('requestId')
-    const { SUPPORT_SHOW_CONTENT: showsContent } = runtime.settings
+    const showsContent = seesContent(c.get('person'), runtime.settings)
     const context =
       showsContent && canBeRecordId(requestId)
         ? await findSendContext(runtime.db, requestId, true)
@@ -68,7 +68,8 @@ export function support(runtime: AdminRuntime): AdminApp {
     const requestId = findRequestId(given)
     if (requestId !== undefined && requestId !== given) return c.redirect(`/support/${requestId}`, 303)
     const found = requestId === undefined ? undefined : await findExplanation(db, requestId)
-    const context = found && (await findSendContext(db, found.send.requestId, settings.SUPPORT_SHOW_CONTENT))
+    const showsContent = seesContent(c.get('person'), settings)
+    const context = found && (await findSendContext(db, found.send.requestId, showsContent))
     const same = context && (await sameContentNear(db, found.send, context.accountId))
     if (!same) return await find(c, given)
     const { conversationId } = found.send
@@ -81,7 +82,6 @@ export function support(runtime: AdminRuntime): AdminApp {
     const suppressed = await suppressedSend(runtime, found, context.accountId)
     const { items: changes } = await pageOfAudit(db, { target: found.send.requestId, limit: changesShown })
     const { channel, channels, isScheduled } = found.facts
-    const showsContent = settings.SUPPORT_SHOW_CONTENT
     return c.html(
       <SendPage
         {...{

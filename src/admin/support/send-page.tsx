@@ -11,6 +11,7 @@ import {
 import { readKeptMessage } from '../../core/messages/kept-message.ts'
 import type { Timeline } from '../../core/sends/timeline.ts'
 import { History } from '../audit/history.tsx'
+import { ForRole } from '../page/for-role.tsx'
 import { Moment, State, stateWords } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { MessageContent } from '../page/message-content.tsx'
@@ -93,17 +94,21 @@ function Actions({ requestId, status, canBeReplayed, isReplayAdvised, canBeMoved
   return (
     <p class="row">
       {canBeReplayed && (
-        <a
-          class={isReplayAdvised && status !== 'uncertain' ? 'button main' : 'button'}
-          href={`${link}/replay`}
-        >
-          Replay…
-        </a>
+        <ForRole who="support">
+          <a
+            class={isReplayAdvised && status !== 'uncertain' ? 'button main' : 'button'}
+            href={`${link}/replay`}
+          >
+            Replay…
+          </a>
+        </ForRole>
       )}
       {status === 'uncertain' && (
-        <a class="button main" href={`${link}/settle`}>
-          Settle…
-        </a>
+        <ForRole who="support">
+          <a class="button main" href={`${link}/settle`}>
+            Settle…
+          </a>
+        </ForRole>
       )}
       {canBeMoved && (
         <a class="button" href={`${link}/move`}>
@@ -111,9 +116,11 @@ function Actions({ requestId, status, canBeReplayed, isReplayAdvised, canBeMoved
         </a>
       )}
       {status === 'queued' && (
-        <a class="button danger" href={`${link}/cancel`}>
-          Cancel…
-        </a>
+        <ForRole who="support">
+          <a class="button danger" href={`${link}/cancel`}>
+            Cancel…
+          </a>
+        </ForRole>
       )}
     </p>
   )

@@ -3,6 +3,7 @@ import { erasedContactValue } from '../../core/contacts/contact.ts'
 import { calledOf, isByContact } from '../../core/suppression/suppression.ts'
 import type { ContactRef } from '../contact/find-contact.ts'
 import { type Column, DataTable } from '../page/data-table.tsx'
+import { ForRole } from '../page/for-role.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { type Contacts, showContact } from '../page/masking.ts'
 import { Hidden } from '../sends/list-page.tsx'
@@ -73,24 +74,26 @@ function Remove({
   contactRef: ContactRef
 }) {
   return (
-    <form method="post" action="/contact/unsuppress" class="row">
-      <Hidden fields={{ ...contactRef, entry: suppressionId }} />
-      {isByContact(cause) && (
-        <input
-          name="reason"
-          type="text"
-          aria-label="Reason for removing it"
-          aria-describedby="removal-hint"
-          placeholder="Reason"
-          maxlength={500}
-          required
-          autocomplete="off"
-        />
-      )}
-      <button type="submit" class="danger">
-        Remove
-      </button>
-    </form>
+    <ForRole who="support">
+      <form method="post" action="/contact/unsuppress" class="row">
+        <Hidden fields={{ ...contactRef, entry: suppressionId }} />
+        {isByContact(cause) && (
+          <input
+            name="reason"
+            type="text"
+            aria-label="Reason for removing it"
+            aria-describedby="removal-hint"
+            placeholder="Reason"
+            maxlength={500}
+            required
+            autocomplete="off"
+          />
+        )}
+        <button type="submit" class="danger">
+          Remove
+        </button>
+      </form>
+    </ForRole>
   )
 }
 

@@ -28,10 +28,10 @@ const importedAtOnce = 5000
 export function suppressions(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   const { csv, upload } = handlers(runtime)
-  app.get('/suppressions', allow('support'), (c) => list(runtime, c))
-  app.get('/suppressions.csv', allow('support'), csv)
+  app.get('/suppressions', allow('reader'), (c) => list(runtime, c))
+  app.get('/suppressions.csv', allow('reader'), csv)
   app.post('/suppressions/import', allow('support'), importLimit, upload)
-  app.get('/suppressions/*', allow('support'), (c) => c.redirect('/suppressions'))
+  app.get('/suppressions/*', allow('reader'), (c) => c.redirect('/suppressions'))
   return app
 }
 

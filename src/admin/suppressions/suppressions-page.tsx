@@ -6,6 +6,7 @@ import { suppressionCauses } from '../../core/suppression/suppression.ts'
 import { csvHeader } from '../../core/suppression/suppression-csv.ts'
 import { totalOf } from '../numbers/spans.ts'
 import { Choice, TextField } from '../page/fields.tsx'
+import { ForRole } from '../page/for-role.tsx'
 import { Layout } from '../page/layout.tsx'
 import type { Contacts } from '../page/masking.ts'
 import { PageHead } from '../page/page-head.tsx'
@@ -68,24 +69,27 @@ export function SuppressionsPage({ account, asked, page, total, contacts }: Supp
       </section>
       <section aria-labelledby="move">
         <h2 id="move">Import and export</h2>
-        <form class="inline" method="post" action="/suppressions/import" enctype="multipart/form-data">
-          <input type="hidden" name="accountId" value={account.id} />
-          <p class="field">
-            <label for="file">CSV file, at most 1 MiB</label>
-            <input
-              id="file"
-              name="file"
-              type="file"
-              accept=".csv,text/csv"
-              required
-              aria-describedby="file-hint"
-            />
-            <small id="file-hint">
-              Line 1 is <code>{csvHeader}</code>, then one line each. The next page shows what would be added.
-            </small>
-          </p>
-          <button type="submit">Preview</button>
-        </form>
+        <ForRole who="support">
+          <form class="inline" method="post" action="/suppressions/import" enctype="multipart/form-data">
+            <input type="hidden" name="accountId" value={account.id} />
+            <p class="field">
+              <label for="file">CSV file, at most 1 MiB</label>
+              <input
+                id="file"
+                name="file"
+                type="file"
+                accept=".csv,text/csv"
+                required
+                aria-describedby="file-hint"
+              />
+              <small id="file-hint">
+                Line 1 is <code>{csvHeader}</code>, then one line each. The next page shows what would be
+                added.
+              </small>
+            </p>
+            <button type="submit">Preview</button>
+          </form>
+        </ForRole>
         <p>
           <a class="button" href={`/suppressions.csv?accountId=${account.id}`}>
             Download as CSV

@@ -15,7 +15,7 @@ const reasonsShown = 20
 export function today({ db }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
-  app.get('/', allow('support'), async (c) => {
+  app.get('/', allow('reader'), async (c) => {
     const account = c.get('account')
     const query = queryOf(c.req.query(), account?.accountId)
     const now = new Date()

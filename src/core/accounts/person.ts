@@ -1,7 +1,7 @@
 import { isStorable } from '../requests/characters.ts'
 
-export const roles = ['support', 'operator'] as const
-/** An operator may do what support may, and more (docs/reference/admin.md#roles). */
+/** Each may do what those before it may, and more (docs/reference/admin.md#roles). */
+export const roles = ['reader', 'support', 'operator'] as const
 export type Role = (typeof roles)[number]
 
 /** Who uses the admin pages. */
@@ -23,5 +23,8 @@ export function isPersonName(text: string): boolean {
 
 /** Two names with the same key are the same name. */
 export const nameKey = (name: string): string => name.normalize('NFKC').toLowerCase()
+
+/** Whether the role may do what is for another one. */
+export const mayAs = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed)
 
 export const isRole = (text: string | undefined): text is Role => roles.some((role) => role === text)
