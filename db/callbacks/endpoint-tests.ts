@@ -24,13 +24,21 @@ export async function resultOfTest(
   { endpointId, id, withinMs }: { endpointId: string; id: string; withinMs: number },
   runLook: RunPage = (look) => look(),
 ): Promise<({ webhookId: string } & CallbackTry) | 'not_called' | 'deleted'> {
-  const ofTest = and(eq(callbacks.endpointId, endpointId), eq(callbacks.requestId, id))
-  const look = () => db.select({ tries: callbacks.tries }).from(callbacks).where(ofTest)
   for (const endsAt = Date.now() + withinMs; Date.now() < endsAt; await sleep(lookAgainMs)) {
-    const [test] = await runLook(look)
-    if (!test) return 'deleted'
-    const [first] = test.tries
-    if (first) return { webhookId: webhookIdOf({ requestId: id, sequence: 0 }), ...first }
+    const result = await runLook(() => lookAtTest(db, { endpointId, id }))
+    if (result !== 'not_called') return result
   }
   return 'not_called'
+}
+
+/** What came of the first call of a test so far; `deleted` if there is no such test, any more. */
+export async function lookAtTest(
+  db: Database,
+  { endpointId, id }: { endpointId: string; id: string },
+): Promise<({ webhookId: string } & CallbackTry) | 'not_called' | 'deleted'> {
+  const ofTest = and(eq(callbacks.endpointId, endpointId), eq(callbacks.requestId, id))
+  const [test] = await db.select({ tries: callbacks.tries }).from(callbacks).where(ofTest)
+  if (!test) return 'deleted'
+  const [first] = test.tries
+  return first ? { webhookId: webhookIdOf({ requestId: id, sequence: 0 }), ...first } : 'not_called'
 }

@@ -1,22 +1,7 @@
 import type { Command } from 'commander'
-import { v7 as uuidv7 } from 'uuid'
-import { audited, type RecordIn, recordAudit } from '../../db/audit/record.ts'
-import { addTest, resultOfTest } from '../../db/callbacks/endpoint-tests.ts'
+import { resultOfTest } from '../../db/callbacks/endpoint-tests.ts'
+import { findEndpoint, listEndpoints } from '../../db/callbacks/endpoints.ts'
 import {
-  createEndpoint,
-  deleteEndpoint,
-  disableEndpoint,
-  enableEndpoint,
-  findEndpoint,
-  listEndpoints,
-  rotateSecret,
-  updateEndpoint,
-} from '../../db/callbacks/endpoints.ts'
-import { type Database, inTransaction } from '../../db/connection/client.ts'
-import { endpointDetails } from '../core/accounts/audit-details.ts'
-import { mintSealedSecret } from '../core/callbacks/callback.ts'
-import {
-  disabledByOperator,
   endpointDisabled,
   endpointSchemas,
   notCalledYet,
@@ -24,6 +9,15 @@ import {
   tooManyEndpoints,
 } from '../core/callbacks/endpoint-request.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
+import {
+  beginTest,
+  changeEndpoint,
+  endEndpoint,
+  makeEndpoint,
+  replaceSecret,
+  resumeEndpoint,
+  stopEndpoint,
+} from '../setup/endpoints.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { changeList, checkedOptions, existingAccount, overlapSeconds } from './arguments.ts'
 
@@ -45,23 +39,15 @@ export function endpointCommands(program: Command, answer: Answerer): void {
     .argument('<endpoint>', "the endpoint's id")
     .option('--overlap <duration>', '0s to 7d; default: 24h', overlapSeconds)
     .action((id: string, { overlap }: { overlap?: number }, command: Command) =>
-      answer(command, async ({ db, setting, actor }) => {
+      answer(command, async (context) => {
         const rotation = checkedOptions(
           rotationSchema,
           { overlapSeconds: overlap },
           { overlapSeconds: 'overlap' },
         )
-        const { secret, sealedSecret } = mintSealedSecret(id, setting('CREDENTIALS_KEY'))
-        const bothSignUntil = canBeRecordId(id)
-          ? await audited(
-              db,
-              (transaction) => rotateSecret(transaction, { id, sealedSecret, ...rotation }),
-              (until) =>
-                until && { ...actor, action: 'endpoint.rotate_secret', target: id, details: { ...rotation } },
-            )
-          : undefined
-        if (!bothSignUntil) throw noEndpoint(id)
-        return { endpointId: id, secret, bothSignUntil }
+        const replaced = await replaceSecret(context, { id, ...rotation }, context.setting('CREDENTIALS_KEY'))
+        if (!replaced) throw noEndpoint(id)
+        return { endpointId: id, ...replaced }
       }),
     )
   endpoint
@@ -89,20 +75,8 @@ function createCommands(endpoint: Command, answer: Answerer): void {
       answer(command, async (context) => {
         const accountId = await existingAccount(context.db, account)
         const fields = checkedOptions(schemasOf(context).create, asBody(options))
-        const id = uuidv7()
-        const { secret, sealedSecret } = mintSealedSecret(id, context.setting('CREDENTIALS_KEY'))
-        const creation = await audited(
-          context.db,
-          (transaction) => createEndpoint(transaction, { id, accountId, ...fields, sealedSecret }),
-          (creation) =>
-            creation === 'created' && {
-              ...context.actor,
-              action: 'endpoint.create',
-              target: id,
-              details: { accountId, ...endpointDetails(fields) },
-            },
-        )
-        if (creation === 'created') return { endpointId: id, secret }
+        const made = await makeEndpoint(context, { accountId, ...fields }, context.setting('CREDENTIALS_KEY'))
+        if (made) return made
         throw new CliError(
           'refused',
           `${tooManyEndpoints} See: outbound endpoint list --account ${accountId}`,
@@ -125,20 +99,7 @@ function createCommands(endpoint: Command, answer: Answerer): void {
     .action((id: string, options: EndpointOptions, command: Command) =>
       answer(command, async (context) => {
         const fields = checkedOptions(schemasOf(context).update, asBody(options))
-        const isUpdated =
-          canBeRecordId(id) &&
-          (await audited(
-            context.db,
-            (transaction) => updateEndpoint(transaction, id, fields),
-            (isThere) =>
-              isThere && {
-                ...context.actor,
-                action: 'endpoint.update',
-                target: id,
-                details: endpointDetails(fields),
-              },
-          ))
-        if (isUpdated) return { endpointId: id }
+        if (await changeEndpoint(context, id, fields)) return { endpointId: id }
         throw noEndpoint(id)
       }),
     )
@@ -148,33 +109,23 @@ function switchCommands(endpoint: Command, answer: Answerer): void {
   const change = (
     name: 'enable' | 'disable' | 'delete',
     description: string,
-    work: (db: Database, id: string, record: RecordIn) => Promise<boolean>,
+    work: (making: CliContext, id: string) => Promise<boolean>,
   ) =>
     endpoint
       .command(name)
       .description(description)
       .argument('<endpoint>', "the endpoint's id")
       .action((id: string, _options: object, command: Command) =>
-        answer(command, async ({ db, actor }) => {
-          const row = { ...actor, action: `endpoint.${name}`, target: id } as const
-          const record: RecordIn = (transaction) => recordAudit(transaction, row)
-          if (canBeRecordId(id) && (await work(db, id, record))) return { endpointId: id }
+        answer(command, async (context) => {
+          if (await work(context, id)) return { endpointId: id }
           throw noEndpoint(id)
         }),
       )
-  change('enable', 'call it again, with all that was kept meanwhile', (db, id, record) =>
-    enableEndpoint(db, id, { record }),
+  change('enable', 'call it again, with all that was kept meanwhile', resumeEndpoint)
+  change('disable', 'stop its calls; new and waiting callbacks are kept', (making, id) =>
+    stopEndpoint(making, id),
   )
-  change('disable', 'stop its calls; new and waiting callbacks are kept', (db, id, record) =>
-    inTransaction(db, async (transaction) => {
-      const isThere = await disableEndpoint(transaction, id, disabledByOperator())
-      if (isThere) await record(transaction)
-      return isThere
-    }),
-  )
-  change('delete', 'delete it for good, with its callbacks', (db, id, record) =>
-    deleteEndpoint(db, id, { record }),
-  )
+  change('delete', 'delete it for good, with its callbacks', endEndpoint)
 }
 
 /** As the API takes them. */
@@ -186,7 +137,8 @@ const asBody = ({ events, ...fields }: EndpointOptions) => ({
 const schemasOf = ({ setting }: CliContext) => endpointSchemas(setting('CLIENT_PRIVATE_NETWORKS'))
 
 /** Waits for the first call by a worker. */
-async function testEndpoint({ db, actor }: CliContext, endpointId: string) {
+async function testEndpoint(context: CliContext, endpointId: string) {
+  const { db } = context
   const endpoint = canBeRecordId(endpointId) ? await findEndpoint(db, endpointId) : undefined
   if (!endpoint) throw noEndpoint(endpointId)
   if (endpoint.disabledAt)
@@ -194,12 +146,7 @@ async function testEndpoint({ db, actor }: CliContext, endpointId: string) {
       'refused',
       `${endpointDisabled(endpoint.disabledReason)}; run: outbound endpoint enable ${endpointId}`,
     )
-  const id = uuidv7()
-  await audited(
-    db,
-    (transaction) => addTest(transaction, endpointId, id),
-    () => ({ ...actor, action: 'endpoint.test', target: endpointId }),
-  )
+  const id = await beginTest(context, endpointId)
   const result = await resultOfTest(db, { endpointId, id, withinMs: testMs })
   if (result === 'deleted') throw noEndpoint(endpointId)
   if (result !== 'not_called') return result

@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
 import { findProvider } from '../../db/accounts/channels.ts'
-import { listTemplates, setTemplate } from '../../db/accounts/templates.ts'
-import { audited } from '../../db/audit/record.ts'
+import { listTemplates } from '../../db/accounts/templates.ts'
 import type { Database } from '../../db/connection/client.ts'
-import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
-import { providerOf } from '../providers/known.ts'
+import { SetupFault } from '../setup/setup-fault.ts'
+import { registerTemplate } from '../setup/templates.ts'
 import { type Answerer, CliError } from './answer.ts'
 import { templateName } from './arguments.ts'
 import { givenJson } from './given-json.ts'
@@ -29,24 +28,15 @@ export function templateCommands(program: Command, answer: Answerer): void {
       givenJson('--definition'),
     )
     .action((options: SetOptions, command: Command) =>
-      answer(command, async ({ db, actor }) => {
-        const { channel: channelId, name } = options
-        const provider = await providerNameOf(db, channelId)
-        const parsed = providerOf(provider).template.definition.safeParse(options.definition, {
-          error: describeIssue,
-        })
-        if (!parsed.success) {
-          throw new CliError(
-            'usage',
-            `Fix --definition for ${provider}: ${describeIssues(parsed.error.issues)}`,
-          )
+      answer(command, async (context) => {
+        const { channel: channelId, name, definition } = options
+        const provider = await providerNameOf(context.db, channelId)
+        try {
+          await registerTemplate(context, { channelId, provider, name, definition })
+        } catch (error) {
+          if (!(error instanceof SetupFault)) throw error
+          throw new CliError('usage', `Fix --definition for ${provider}: ${error.message}`)
         }
-        const definition = parsed.data as object
-        await audited(
-          db,
-          (transaction) => setTemplate(transaction, { channelId, name, definition }),
-          () => ({ ...actor, action: 'template.set', target: channelId, details: { name } }),
-        )
         return { channelId, name }
       }),
     )

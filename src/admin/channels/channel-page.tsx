@@ -82,6 +82,9 @@ const SetupLinks = ({ channelId }: { channelId: string }) => (
     <a class="button" href={`/channels/${channelId}/change`}>
       Change…
     </a>
+    <a class="button" href={`/channels/${channelId}/templates`}>
+      Templates
+    </a>
     <a class="button" href={`/channels/${channelId}/delete`}>
       Delete…
     </a>

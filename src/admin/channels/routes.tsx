@@ -29,6 +29,7 @@ import { ChannelPage } from './channel-page.tsx'
 import { DeletePage } from './delete-page.tsx'
 import { channelForms } from './form/routes.tsx'
 import { ChannelListPage } from './list-page.tsx'
+import { templates } from './templates/routes.tsx'
 
 const pageSize = 50
 const reasonsShown = 20
@@ -49,6 +50,7 @@ export function channels(runtime: AdminRuntime): AdminApp {
   app.use(formLimit)
   // Before the pages of one channel, of which `new` would be an id.
   app.route('/', channelForms(runtime))
+  app.route('/', templates(runtime))
   app.get('/', allow('reader'), async (c) => {
     const filter = { ...filterOf(c.req.query()), account: c.get('account')?.accountId }
     const after = places.read(c.req.query('after'))

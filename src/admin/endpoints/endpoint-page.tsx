@@ -1,4 +1,5 @@
 import type { RecordedChange } from '../../../db/audit/list.ts'
+import type { lookAtTest } from '../../../db/callbacks/endpoint-tests.ts'
 import type { findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import type { ResentCallbacks } from '../../../db/callbacks/resends.ts'
 import type { Role } from '../../core/accounts/person.ts'
@@ -23,19 +24,34 @@ interface EndpointPageProps {
   resent: ResentCallbacks | undefined
   role: Role
   changes: readonly RecordedChange[]
+  /** The result of the test that the page follows. */
+  test: Awaited<ReturnType<typeof lookAtTest>> | undefined
 }
 
 /** An endpoint: whether it answers, what waits for it, and its last answers. */
-export function EndpointPage({ endpoint, accountName, list, resent, role, changes }: EndpointPageProps) {
+export function EndpointPage({
+  endpoint,
+  accountName,
+  list,
+  resent,
+  role,
+  changes,
+  test,
+}: EndpointPageProps) {
   const { endpointId, disabledAt, failingSince } = endpoint
   return (
-    <Layout title={`Endpoint ${hostOf(endpoint.url)}`} at="/endpoints">
+    <Layout
+      title={`Endpoint ${hostOf(endpoint.url)}`}
+      at="/endpoints"
+      refreshSeconds={test === 'not_called' ? testLookSeconds : undefined}
+    >
       <section class={`verdict ${disabledAt || failingSince ? 'bad' : 'good'}`}>
         <p class="kicker">
           Endpoint of <a href={`/?account=${endpoint.accountId}`}>{accountName}</a>
         </p>
         <h1>{hostOf(endpoint.url)}</h1>
         <p>{headline(endpoint)}</p>
+        {test !== undefined && <TestResult test={test} />}
         {resent && (
           <p>
             {resent.resent} {resent.resent === 1 ? 'callback is' : 'callbacks are'} being sent again.{' '}
@@ -44,7 +60,12 @@ export function EndpointPage({ endpoint, accountName, list, resent, role, change
         )}
         {disabledAt && role !== 'operator' && <p>An operator can enable it on this page.</p>}
       </section>
-      {role === 'operator' && <SwitchForm endpointId={endpointId} disabledAt={disabledAt} />}
+      {role === 'operator' && (
+        <>
+          <SetupLinks endpoint={endpoint} />
+          <SwitchForm endpointId={endpointId} disabledAt={disabledAt} />
+        </>
+      )}
       <Details endpoint={endpoint} accountName={accountName} />
       <ForRole who="support">
         <section aria-labelledby="resend">
@@ -65,6 +86,40 @@ export function EndpointPage({ endpoint, accountName, list, resent, role, change
       <CallbackList endpointId={endpointId} {...list} />
       <History target={endpointId} changes={changes} />
     </Layout>
+  )
+}
+
+const testLookSeconds = 2
+
+function TestResult({ test }: { test: NonNullable<EndpointPageProps['test']> }) {
+  if (test === 'deleted') return <p>The test is no longer kept.</p>
+  if (test === 'not_called')
+    return <p role="status">Its test waits for a worker. This page looks again every {testLookSeconds} s.</p>
+  const { status, reason, durationMs, at } = test
+  return (
+    <p role="status">
+      Its test at <Moment at={at} />:{' '}
+      {status === null ? `no answer: ${reason}` : `it answered with the status ${status}`}, after {durationMs}{' '}
+      ms.
+    </p>
+  )
+}
+
+function SetupLinks({ endpoint: { endpointId, disabledAt } }: Pick<EndpointPageProps, 'endpoint'>) {
+  const link = `/endpoints/${endpointId}`
+  return (
+    <form class="row" method="post" action={`${link}/test`}>
+      {disabledAt === null && <button type="submit">Send a test event</button>}
+      <a class="button" href={`${link}/change`}>
+        Change…
+      </a>
+      <a class="button" href={`${link}/rotate-secret`}>
+        Replace the secret…
+      </a>
+      <a class="button" href={`${link}/delete`}>
+        Delete…
+      </a>
+    </form>
   )
 }
 

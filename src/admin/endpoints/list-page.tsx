@@ -17,18 +17,32 @@ interface ListPageProps {
   filter: EndpointFilter
   endpoints: readonly ListedEndpoint[]
   total: Count
+  /** The account for which a new one can be created here. */
+  addFor: string | undefined
   /** The link to the next page. */
   next: string | undefined
 }
 
 /** All endpoints of callbacks, those first that get none. */
-export function EndpointListPage({ filter: { account, state }, endpoints, total, next }: ListPageProps) {
+export function EndpointListPage({
+  filter: { account, state },
+  endpoints,
+  total,
+  addFor,
+  next,
+}: ListPageProps) {
   return (
     <Layout title="Endpoints" at="/endpoints">
       <PageHead
         title="Endpoints"
         about={`${totalOf(total, 'endpoint')} of callbacks; those that are disabled or fail come first`}
-      />
+      >
+        {addFor !== undefined && (
+          <a class="button main" href={`/endpoints/new?accountId=${addFor}`}>
+            New endpoint
+          </a>
+        )}
+      </PageHead>
       <FilterForm action="/endpoints" isOpen={state !== undefined}>
         <Choice name="state" label="State" value={state} options={endpointStates} />
       </FilterForm>
@@ -38,7 +52,7 @@ export function EndpointListPage({ filter: { account, state }, endpoints, total,
         ) : (
           <p class="empty">
             {state || account ? 'No endpoint found.' : 'No endpoint yet.'} A client registers its own with{' '}
-            <code>POST /v1/endpoints</code>. An operator does it by <code>outbound endpoint create</code>
+            <code>POST /v1/endpoints</code>. An operator does it on the page of the account
           </p>
         )}
         {next !== undefined && (

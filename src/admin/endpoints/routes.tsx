@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { namesOf } from '../../../db/accounts/names.ts'
 import { pageOfAudit } from '../../../db/audit/list.ts'
-import { audited, auditedInPages, recordAudit } from '../../../db/audit/record.ts'
+import { auditedInPages } from '../../../db/audit/record.ts'
 import { countCallbacks } from '../../../db/callbacks/callback-pages.ts'
-import { disableEndpoint, enableEndpoint, findEndpoint } from '../../../db/callbacks/endpoints.ts'
+import { lookAtTest } from '../../../db/callbacks/endpoint-tests.ts'
+import { findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import { type ResentCallbacks, resendCallbacks } from '../../../db/callbacks/resends.ts'
 import { pageOfShownCallbacks } from '../../../db/callbacks/shown-callbacks.ts'
-import type { Transaction } from '../../../db/connection/client.ts'
 import {
   countListedEndpoints,
   type EndpointFilter,
@@ -15,11 +15,11 @@ import {
 import { isWebhookId } from '../../core/accounts/account-lists.ts'
 import { endpointResent } from '../../core/accounts/audit-details.ts'
 import { callbackStates } from '../../core/callbacks/callback.ts'
-import { disabledByOperator } from '../../core/callbacks/endpoint-request.ts'
 import { placeIn, placesOf } from '../../core/requests/list-place.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
+import { resumeEndpoint, stopEndpoint } from '../../setup/endpoints.ts'
 import { changesShown } from '../audit/history.tsx'
-import { pageActor } from '../audit/page-actor.ts'
+import { makingOf, pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../http/form-limit.ts'
@@ -28,6 +28,7 @@ import { allow } from '../people/allow.ts'
 import { fieldsOf } from '../support/form-fields.ts'
 import { EndpointPage } from './endpoint-page.tsx'
 import { EndpointListPage, endpointStates } from './list-page.tsx'
+import { endpointForms } from './set-up.tsx'
 
 const pageSize = 50
 
@@ -35,9 +36,12 @@ const callbackPlaces = placesOf('callbacks', isWebhookId)
 const places = placeIn(z.object({ rank: z.int32(), endpointId: z.string().refine(canBeRecordId) }))
 
 /** The pages of endpoints (docs/reference/callbacks.md). Workers find within seconds what is to be sent again. */
-export function endpoints({ db, log }: AdminRuntime): AdminApp {
+export function endpoints(runtime: AdminRuntime): AdminApp {
+  const { db, log } = runtime
   const app: AdminApp = factory.createApp()
   app.use(formLimit)
+  // Before the pages of one endpoint, of which `new` would be an id.
+  app.route('/', endpointForms(runtime))
 
   app.get('/', allow('reader'), async (c) => {
     const filter: EndpointFilter = {
@@ -51,7 +55,8 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
     ])
     const set = Object.entries(filter).filter(([, value]) => value !== undefined) as [string, string][]
     const link = next && `/endpoints?${new URLSearchParams([...set, ['after', places.write(next)]])}`
-    return c.html(<EndpointListPage {...{ filter, endpoints, total }} next={link} />)
+    const addFor = c.get('person').role === 'operator' ? c.get('account')?.accountId : undefined
+    return c.html(<EndpointListPage {...{ filter, endpoints, total, addFor }} next={link} />)
   })
 
   app.get('/:endpointId', allow('reader'), async (c) => {
@@ -74,6 +79,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
         list={list}
         resent={resentIn(c.req.query())}
         changes={changes}
+        test={await testAsked(db, endpointId, c.req.query('test'))}
       />,
     )
   })
@@ -96,7 +102,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
     return c.redirect(`/endpoints/${endpointId}?${counts}`, 303)
   })
 
-  app.route('/', switches({ db, log }))
+  app.route('/', switches(runtime))
   return app
 }
 
@@ -118,37 +124,27 @@ function resentIn({
   return { resent: count, leftOut }
 }
 
-type Needed = Pick<AdminRuntime, 'db' | 'log'>
+/** The test that the page follows, if it follows one. */
+async function testAsked(db: AdminRuntime['db'], endpointId: string, id = '') {
+  return canBeRecordId(id) ? await lookAtTest(db, { endpointId, id }) : undefined
+}
 
 /** Enables and disables, as the commands do. Workers find within seconds what is to be sent then. */
-function switches({ db, log }: Needed): AdminApp {
+function switches(runtime: AdminRuntime): AdminApp {
+  const { db, log } = runtime
   const app: AdminApp = factory.createApp()
 
   app.post('/:endpointId/enable', allow('operator'), async (c) => {
     const { endpointId } = await find(db, c.req.param('endpointId'))
-    const row = { ...pageActor(c), action: 'endpoint.enable', target: endpointId } as const
-    const record = (transaction: Transaction) => recordAudit(transaction, row)
-    if (!(await enableEndpoint(db, endpointId, { record }))) throw noEndpoint()
-    log.info({ event: 'endpoint_switched', endpointId, to: 'enabled', by: row.by })
+    if (!(await resumeEndpoint(makingOf(c, runtime), endpointId))) throw noEndpoint()
+    log.info({ event: 'endpoint_switched', endpointId, to: 'enabled', by: c.get('person').name })
     return c.redirect(`/endpoints/${endpointId}`, 303)
   })
 
   app.post('/:endpointId/disable', allow('operator'), async (c) => {
     const { endpointId } = await find(db, c.req.param('endpointId'))
-    const reason = await reasonOf(c)
-    const row = {
-      ...pageActor(c),
-      action: 'endpoint.disable',
-      target: endpointId,
-      details: { reason },
-    } as const
-    const isThere = await audited(
-      db,
-      (transaction) => disableEndpoint(transaction, endpointId, disabledByOperator(reason)),
-      (isThere) => isThere && row,
-    )
-    if (!isThere) throw noEndpoint()
-    log.info({ event: 'endpoint_switched', endpointId, to: 'disabled', by: row.by })
+    if (!(await stopEndpoint(makingOf(c, runtime), endpointId, await reasonOf(c)))) throw noEndpoint()
+    log.info({ event: 'endpoint_switched', endpointId, to: 'disabled', by: c.get('person').name })
     return c.redirect(`/endpoints/${endpointId}`, 303)
   })
   return app
