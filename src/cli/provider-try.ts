@@ -11,8 +11,9 @@ import { createGuardedConnector } from '../platform/http/guarded-connector.ts'
 import { type CompiledFile, compileFile } from '../providers/files/compile.ts'
 import { fileOf } from '../providers/known.ts'
 import { firstDelivery } from '../providers/shared/first-delivery.ts'
+import { createAccessTokens } from '../providers/shared/http/access-tokens.ts'
 import { textOf } from '../providers/shared/http/http-body.ts'
-import type { CallContext, HttpCall, HttpRequest } from '../providers/shared/http/http-call.ts'
+import type { CallContext, HttpAnswer, HttpCall, HttpRequest } from '../providers/shared/http/http-call.ts'
 import { outcomeOfAnswer } from '../providers/shared/http/outcome-of-answer.ts'
 import { type Answerer, CliError } from './answer.ts'
 import { contact } from './arguments.ts'
@@ -27,6 +28,8 @@ interface TryOptions {
   message?: unknown
   send?: true
 }
+
+type FileDelivery = Parameters<CompiledFile['request']>[0]
 
 const callMs = 15_000
 const maxAnswerBytes = 1024 * 1024
@@ -98,11 +101,14 @@ async function tryFile(file: CompiledFile, options: TryOptions, networks: readon
   if (wrong) throw new CliError('usage', `${form.name} can't send this: ${wrong}`)
   const delivery = firstDelivery({ contact: options.to, message, mediaContent, config: parsed.data })
   const { request } = provider.call as HttpCall<Record<string, string>>
-  const masked = request({ ...delivery, config: withoutSecrets(file, parsed.data) }, context)
+  const masked = request(
+    { ...delivery, config: withoutSecrets(file, parsed.data) },
+    { ...context, accessToken: '<access token>' },
+  )
   if ('outcome' in masked) throw new CliError('usage', `${form.name} can't send this: ${masked.reason}`)
   const shown = { requestId: delivery.requestId, request: shownRequest(masked) }
   if (!options.send) return shown
-  return { ...shown, ...(await send(file.request(delivery, context), file, parsed.data, networks)) }
+  return { ...shown, ...(await send(file, delivery, networks)) }
 }
 
 function messageOf({ text, message }: TryOptions, networks: readonly Network[]): MessageContent {
@@ -137,38 +143,25 @@ const shownRequest = ({ method = 'POST', url, headers, body }: HttpRequest) => (
 })
 
 async function send(
-  { method = 'POST', url, headers, body }: HttpRequest,
-  { provider }: CompiledFile,
-  config: Record<string, string>,
+  { provider, request }: CompiledFile,
+  delivery: FileDelivery,
   allowedPrivateNetworks: readonly Network[],
 ) {
   const dispatcher = new Agent({
     connect: createGuardedConnector({ allowedPrivateNetworks }),
     maxResponseSize: maxAnswerBytes,
   })
+  const { config } = delivery
+  const httpCall = provider.call as HttpCall<Record<string, string>>
+  const post = (given: HttpRequest) => exchange(given, dispatcher)
   try {
-    const given = method === 'GET' ? {} : { body: textOf(body) }
-    const answer = await call(url, {
-      method,
-      headers,
-      dispatcher,
-      signal: AbortSignal.timeout(callMs),
-      ...given,
-    })
-    const text = await answer.body.text()
-    const outcome = outcomeOfAnswer(
-      {
-        kind: 'answer',
-        status: answer.statusCode,
-        headers: answer.headers,
-        body: text,
-        isWhole: true,
-        at: Date.now(),
-      },
-      { call: provider.call as HttpCall<Record<string, string>>, codes: provider.codes },
-      config,
+    const { grant, label } = httpCall
+    const fetched = grant ? await createAccessTokens(grant, label, post, Date.now).tokenOf(config) : undefined
+    if (fetched && 'outcome' in fetched) return { outcome: fetched }
+    const answer = await post(
+      request(delivery, { ...context, ...(fetched && { accessToken: fetched.token }) }),
     )
-    return { outcome }
+    return { outcome: outcomeOfAnswer(answer, { call: httpCall, codes: provider.codes }, config) }
   } catch (error) {
     const { code = 'error' } = error as { code?: string }
     throw new CliError(
@@ -178,4 +171,16 @@ async function send(
   } finally {
     await dispatcher.destroy()
   }
+}
+
+async function exchange(
+  { method = 'POST', url, headers, body }: HttpRequest,
+  dispatcher: Agent,
+): Promise<HttpAnswer> {
+  const given = method === 'GET' ? {} : { body: textOf(body) }
+  const signal = AbortSignal.timeout(callMs)
+  const answer = await call(url, { method, headers, dispatcher, signal, ...given })
+  const text = await answer.body.text()
+  const { statusCode: status, headers: answered } = answer
+  return { kind: 'answer', status, headers: answered, body: text, isWhole: true, at: Date.now() }
 }

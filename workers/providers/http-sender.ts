@@ -8,6 +8,7 @@ import {
 } from '../../src/providers/shared/http/outcome-of-answer.ts'
 import { isSuccess } from '../../src/providers/shared/http/status-failures.ts'
 import { type HttpClient, type HttpResult, unanswered } from '../http/http.ts'
+import { createCallWithToken } from './call-with-token.ts'
 import type { Sender } from './sender.ts'
 
 /** Sends by any provider that is called by HTTP: makes its request, calls once, and turns the answer into an outcome. */
@@ -17,18 +18,22 @@ export function createHttpSender<Config>(
   context: CallContext,
 ): Sender<Config> {
   const { call } = rules
+  const withToken = call.grant && createCallWithToken(http, call.grant, call.label, context)
   return {
     async send(delivery, signal, moved): Promise<AttemptOutcome> {
+      const post = (request: HttpRequest) => http.post(request, signal, moved)
       let mediaId: string | undefined
       if (call.upload) {
-        const post = (request: HttpRequest) => http.post(request, signal, moved)
         const uploaded = await upload(call.upload, rules, delivery, post)
         if ('outcome' in uploaded) return uploaded
         mediaId = uploaded.mediaId
       }
-      const request = call.request(delivery, context, mediaId)
-      if ('outcome' in request) return request
-      const result = await http.post(request, signal, moved)
+      const callBy = async (by: CallContext) => {
+        const request = call.request(delivery, by, mediaId)
+        return 'outcome' in request ? request : await post(request)
+      }
+      const result = await (withToken ? withToken(delivery.config, signal, callBy) : callBy(context))
+      if ('outcome' in result) return result
       return result.kind === 'answer' ? outcomeOfAnswer(result, rules, delivery.config) : unanswered(result)
     },
   }

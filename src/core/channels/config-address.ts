@@ -8,7 +8,7 @@ import {
 } from '../requests/public-address.ts'
 
 /** The fields of providers' configs that contain an address to call. */
-const urlFields = ['url', 'baseUrl']
+const urlFields = ['url', 'baseUrl', 'tokenUrl']
 
 /**
  * Why workers would not call an address in a provider's config, an IP address that is not public, or would call it in plain text. The

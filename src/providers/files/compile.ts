@@ -80,6 +80,7 @@ function compileForm(
       label,
       request: orRefusal(requestOf),
       read: readByForm(form, codes),
+      ...(request.grant && { grant: request.grant }),
       statuses: statusTable(form, issue),
       secretsOf: (config) => secrets.map((name) => config[name]),
     },

@@ -53,9 +53,10 @@ function valueSchema({
 }
 
 /** The fields that the config of each file has, beside those that the file declares. */
-const ownFields = ({ contacts }: ProviderForm) => [
+const ownFields = ({ contacts, request }: ProviderForm) => [
   'baseUrl',
   ...(contacts.includes('email') ? ['subject'] : []),
+  ...('oauth2' in request.auth ? ['tokenUrl'] : []),
 ]
 
 /** A declared field of such a name would never be read. */
@@ -64,12 +65,18 @@ export function checkOwnFields(form: ProviderForm, issue: (path: string, message
     issue(`/config/${name}`, `each channel has a field ${name} already: leave it out, or use another name`)
 }
 
+const tokenUrl = (own: string) =>
+  optional(ownBaseUrl(own))
+    .transform((value) => value ?? own)
+    .describe(`the address of the vendor's token endpoint; default: ${own}`)
+
 /** The schema of a channel's config: strict, by the fields of the file. */
-export function configSchema({ config, baseUrl: own, contacts }: ProviderForm) {
+export function configSchema({ config, baseUrl: own, contacts, request: { auth } }: ProviderForm) {
   const fields = Object.entries(config).map(([name, field]) => [name, fieldSchema(field)] as const)
   return z.strictObject({
     ...Object.fromEntries(fields),
     ...(contacts.includes('email') && { subject: mailSubject }),
+    ...('oauth2' in auth && { tokenUrl: tokenUrl(auth.oauth2.tokenUrl) }),
     baseUrl: own === undefined ? ownBaseUrl('https://xyz.api.example.com') : baseUrl(own),
   }) as unknown as z.ZodType<Record<string, string>>
 }

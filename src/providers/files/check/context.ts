@@ -18,5 +18,6 @@ export const checkContext: CallContext & {
   nowMs: () => nowSeconds * 1000,
   mediaLink: (requestId) => `${publicBaseUrl}/media/${requestId}`,
   receiptsLink: (channelId, requestId) => receiptsLink(publicBaseUrl, channelId, requestId),
+  accessToken: 'TOKEN',
   traceparent: () => undefined,
 }

@@ -13,6 +13,21 @@ const pathForm = z
 const treeForm = z.json()
 const flatForm = z.record(z.string().min(1).max(100), treeForm)
 
+const oauth2Form = z.strictObject({
+  tokenUrl: textForm.describe(
+    "The address of the vendor's token endpoint. `tokenUrl` of a channel's config replaces it.",
+  ),
+  clientId: fieldForm,
+  clientSecret: fieldForm,
+  scope: textForm.optional(),
+  audience: textForm.optional(),
+  credentials: z
+    .enum(['basic', 'body'])
+    .default('basic')
+    .describe('Whether id and secret go in the header `Authorization`, or in the body.'),
+})
+export type Oauth2Form = z.output<typeof oauth2Form>
+
 const authForm = z.xor(
   [
     z.strictObject({ bearer: fieldForm }),
@@ -26,9 +41,13 @@ const authForm = z.xor(
       header: z.strictObject({ name: headerNameForm, prefix: textForm.optional(), value: fieldForm }),
     }),
     z.strictObject({ query: z.strictObject({ name: z.string().min(1).max(100), value: fieldForm }) }),
+    z.strictObject({ oauth2: oauth2Form }).describe('Client credentials of OAuth 2.'),
     z.strictObject({ none: z.literal(true) }),
   ],
-  { error: 'has to be one of bearer, basic, header, query and none, with names of fields of the config' },
+  {
+    error:
+      'has to be one of bearer, basic, header, query, oauth2 and none, with names of fields of the config',
+  },
 )
 
 const signatureForm = z.strictObject({

@@ -2,10 +2,11 @@ import { createHmac } from 'node:crypto'
 import type { MessageType } from '../../../core/messages/message.ts'
 import type { Delivery } from '../../delivery.ts'
 import { type HttpBody, jsonWithLargeBase64, piecesOf } from '../../shared/http/http-body.ts'
-import type { CallContext, HttpRequest } from '../../shared/http/http-call.ts'
+import type { CallContext, HttpRequest, TokenGrant } from '../../shared/http/http-call.ts'
 import { multipartFields } from '../../shared/http/multipart.ts'
 import type { ProviderForm } from '../form.ts'
 import { configPartOf, type Facts, type FileConfig, isFromClient, sources } from './holes.ts'
+import { tokenGrant } from './oauth2.ts'
 import {
   compileTree,
   fill,
@@ -23,6 +24,8 @@ export interface FileRequest {
   /** @throws {UnfilledHole} if the message lacks what the request needs. */
   build(delivery: Delivery<FileConfig>, context: CallContext, receiptsUrl: string | undefined): HttpRequest
   sources: ReadonlySet<string>
+  /** Undefined unless each call needs an access token. */
+  grant: TokenGrant<FileConfig> | undefined
   /** The names, in small letters, of the headers of mails that the file sets. */
   mailHeaders: ReadonlySet<string>
   /** Whether no message of this type becomes a request without a text. */
@@ -87,12 +90,13 @@ export function compileRequest(form: ProviderForm, issue: Issue): FileRequest {
 
   return {
     sources: new Set(trees.flatMap(sourcesIn)),
+    grant: 'oauth2' in request.auth ? tokenGrant(request.auth.oauth2) : undefined,
     mailHeaders: new Set(trees.flatMap(mailHeadersIn)),
     needsText: (type) => trees.some((tree) => needsText(tree, type)),
     build(delivery, context, receiptsUrl) {
       const facts: Facts = { delivery, context, receiptsUrl, encode: asBase64 }
       const { config } = delivery
-      const auth = authorize(config)
+      const auth = authorize(config, context)
       const path = request.path.replace(/\{config\.(\w+)\}/g, (_, name: string) =>
         encodeURIComponent(config[name] ?? ''),
       )
@@ -172,7 +176,10 @@ export function checkSecretField(form: ProviderForm, name: string, path: string,
 function authOf(form: ProviderForm, issue: Issue) {
   const { auth } = form.request
   const check = (name: string, place: string) => checkSecretField(form, name, `/request/auth/${place}`, issue)
-  type Auth = (config: FileConfig) => { headers: Record<string, string>; query: [string, string][] }
+  type Auth = (
+    config: FileConfig,
+    context: CallContext,
+  ) => { headers: Record<string, string>; query: [string, string][] }
   const byHeader = (name: string, valueIn: (config: FileConfig) => string): Auth => {
     return (config) => ({ headers: { [name.toLowerCase()]: valueIn(config) }, query: [] })
   }
@@ -195,6 +202,16 @@ function authOf(form: ProviderForm, issue: Issue) {
     const { name, prefix = '', value } = auth.header
     check(value, 'header/value')
     return byHeader(name, (config) => prefix + (config[value] ?? ''))
+  }
+  if ('oauth2' in auth) {
+    if (!/^https:\/\/[A-Za-z0-9.-]+(:\d+)?(\/[A-Za-z0-9._~/-]*)?$/.test(auth.oauth2.tokenUrl))
+      issue('/request/auth/oauth2/tokenUrl', 'has to be https, without user name, query and fragment')
+    checkAuthField(form, auth.oauth2.clientId, '/request/auth/oauth2/clientId', issue)
+    check(auth.oauth2.clientSecret, 'oauth2/clientSecret')
+    return ((_, { accessToken = '' }) => ({
+      headers: { authorization: `Bearer ${accessToken}` },
+      query: [],
+    })) satisfies Auth
   }
   const { name, value } = auth.query
   check(value, 'query/value')

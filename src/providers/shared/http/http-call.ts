@@ -33,6 +33,8 @@ export interface CallContext {
   mediaLink(requestId: string): string
   /** Where the provider is to send the receipts of the send. */
   receiptsLink(channelId: string, requestId: string): string
+  /** The access token of the channel, where its provider has a grant. */
+  accessToken?: string
   /** The trace of the attempt under way. */
   traceparent(): string | undefined
 }
@@ -81,8 +83,16 @@ export interface HttpCall<Config> {
   secretsOf?(config: Config): readonly (string | undefined)[]
   /** A code in a reason. Default: `with its code 42`. */
   codeInWords?(code: string): string
+  /** How the access tokens of its channels are fetched, if each call needs one. */
+  grant?: TokenGrant<Config>
   /** A call that uploads media, before the one that sends the message. */
   upload?: MediaUpload<Config>
+}
+
+export interface TokenGrant<Config> {
+  request(config: Config): HttpRequest
+  /** The token, how long it is valid, if the answer says it, and the code of a refusal. */
+  read(answer: HttpAnswer): { token?: string; validMs?: number; error?: string }
 }
 
 export interface MediaUpload<Config> {
