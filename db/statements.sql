@@ -1906,7 +1906,10 @@ select s.request_id as "requestId", s.status as "status",
     (select e.fields from send_events e
      where e.request_id = s.request_id and e.event = 'undelivered'
      order by e.at desc limit 1) end as "undelivered",
-  s.send_at as "sendAt", s.priority as "priority", s.reference as "reference",
+  s.send_at as "sendAt",
+  case when s.status = 'queued' and s.next_attempt_at > clock_timestamp()
+       then s.next_attempt_at end as "nextAttemptAt",
+  s.priority as "priority", s.reference as "reference",
   s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
   s.segments as "segments", s.encoding as "encoding",
   case when s.former_channels is not null then s.channel_id end as "sentThrough",
@@ -1990,7 +1993,10 @@ from (
       (select e.fields from send_events e
        where e.request_id = s.request_id and e.event = 'undelivered'
        order by e.at desc limit 1) end as "undelivered",
-    s.send_at as "sendAt", s.priority as "priority", s.reference as "reference",
+    s.send_at as "sendAt",
+    case when s.status = 'queued' and s.next_attempt_at > clock_timestamp()
+         then s.next_attempt_at end as "nextAttemptAt",
+    s.priority as "priority", s.reference as "reference",
     s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
     s.segments as "segments", s.encoding as "encoding",
     case when s.former_channels is not null then s.channel_id end as "sentThrough"
@@ -2003,9 +2009,10 @@ from (
     null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
     null as "attemptRecord", null as "providerMessageId", null as "failure",
     null as "delivery", null as "deliveryAt", null as "undelivered",
-    s.send_at as "sendAt", s.priority as "priority", s.reference as "reference",
-    s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
-    s.segments as "segments", s.encoding as "encoding", null as "sentThrough"
+    s.send_at as "sendAt", s.send_at as "nextAttemptAt", s.priority as "priority",
+    s.reference as "reference", s.expires_in_seconds as "expiresInSeconds",
+    s.metadata as "metadata", s.segments as "segments", s.encoding as "encoding",
+    null as "sentThrough"
   from scheduled_sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)) found
   left join send_events e on e.request_id = found."requestId"
 order by e.id;
@@ -5608,9 +5615,10 @@ select s.request_id as "requestId", 'queued' as "status", s.channel_id as "chann
   null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
   null as "attemptRecord", null as "providerMessageId", null as "failure",
   null as "delivery", null as "deliveryAt", null as "undelivered",
-  s.send_at as "sendAt", s.priority as "priority", s.reference as "reference",
-  s.expires_in_seconds as "expiresInSeconds", s.metadata as "metadata",
-  s.segments as "segments", s.encoding as "encoding", null as "sentThrough" from s;
+  s.send_at as "sendAt", s.send_at as "nextAttemptAt", s.priority as "priority",
+  s.reference as "reference", s.expires_in_seconds as "expiresInSeconds",
+  s.metadata as "metadata", s.segments as "segments", s.encoding as "encoding",
+  null as "sentThrough" from s;
 
 -- resend_callbacks_of_endpoint: Makes a page of the callbacks of an endpoint wait again.
 -- $1: the endpoint; $2: since when; $3: whether only those that were given up; $4: after this send; $5: and number;

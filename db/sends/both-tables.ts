@@ -57,6 +57,12 @@ const columns: Record<keyof SendRecord, [ofSend: string, ofScheduled?: string]> 
   deliveryAt: ['s.delivery_at', 'null'],
   undelivered: [undelivered, 'null'],
   sendAt: ['s.send_at'],
+  nextAttemptAt: [
+    sqlText`
+      case when s.status = 'queued' and s.next_attempt_at > clock_timestamp()
+           then s.next_attempt_at end`,
+    's.send_at',
+  ],
   priority: ['s.priority'],
   reference: ['s.reference'],
   expiresInSeconds: ['s.expires_in_seconds'],

@@ -99,6 +99,8 @@ test('when its time has come, it joins the others with all that it was accepted 
 test('nothing moves before its time by the clock of PostgreSQL', async () => {
   const requestId = await accept(service, account, { ...textBody(), sendAt: inSeconds(3600) })
   expect(await moveDue(service)).toEqual([])
+  const { sendAt, nextAttemptAt } = await timelineOf(service, requestId)
+  expect(nextAttemptAt).toBe(sendAt)
   await makeDue(service, requestId, -0.3)
   expect(await moveDue(service)).toEqual([])
 })

@@ -41,5 +41,6 @@ test("a send that meets the account's limit of a day is tried once, and waits un
   const finished = timeline.events.find(({ event }) => event === 'attempt_finished')
   expect(finished).toMatchObject({ outcome: 'retry_later', fault: 'sender', providerCode: '63038' })
   const scheduled = timeline.events.find(({ event }) => event === 'retry_scheduled')
+  expect(timeline.nextAttemptAt).toBe(scheduled?.nextAttemptAt)
   expect(Date.parse(String(scheduled?.nextAttemptAt)) - Date.parse(String(finished?.at))).toBe(6 * 3_600_000)
 })

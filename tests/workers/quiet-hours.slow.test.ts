@@ -5,6 +5,7 @@ import { sends } from '../../db/schema.ts'
 import type { QuietHours } from '../../src/core/channels/quiet-hours.ts'
 import type { Priority } from '../../src/core/sends/priority.ts'
 import type { Timeline } from '../../src/core/sends/timeline.ts'
+import { timelineOf } from '../support/attempts.ts'
 import { accept, newContact, request, textBody } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { loseWakeUps } from '../support/queue.ts'
@@ -49,8 +50,10 @@ test('a send that is due in quiet hours waits for their end, which its timeline 
     const waitMs = Date.parse(String(event?.nextAttemptAt)) - Date.now()
     expect(waitMs).toBeGreaterThan(hourMs - 120_000)
     expect(waitMs).toBeLessThanOrEqual(hourMs)
+    expect((await timelineOf(traffic.service, id)).nextAttemptAt).toBe(event?.nextAttemptAt)
   }
   await traffic.expectSent([urgent])
+  expect((await timelineOf(traffic.service, urgent)).nextAttemptAt).toBeNull()
   expect(traffic.orderOf([normal, bulk, urgent])).toEqual([urgent])
 })
 

@@ -488,6 +488,8 @@ class _TimelineRequired(TypedDict):
     """When that report was recorded, in UTC."""
     sendAt: Optional[str]
     """The time for which it was scheduled, in UTC. Null if the request gave none."""
+    nextAttemptAt: Optional[str]
+    """When it is due, in UTC, while it waits for a time: `sendAt`, a retry, or the end of quiet hours. Null else."""
     priority: Literal["urgent", "normal", "bulk"]
     """What goes first among the messages of its channel."""
     reference: Optional[str]
@@ -554,6 +556,8 @@ class SendSummary(TypedDict):
     """When that report was recorded, in UTC."""
     sendAt: Optional[str]
     """The time for which it was scheduled, in UTC. Null if the request gave none."""
+    nextAttemptAt: Optional[str]
+    """When it is due, in UTC, while it waits for a time: `sendAt`, a retry, or the end of quiet hours. Null else."""
     priority: Literal["urgent", "normal", "bulk"]
     """What goes first among the messages of its channel."""
     reference: Optional[str]

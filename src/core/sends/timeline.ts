@@ -58,6 +58,11 @@ export const timelineFields = {
   sendAt: moment
     .nullable()
     .describe('The time for which it was scheduled, in UTC. Null if the request gave none.'),
+  nextAttemptAt: moment
+    .nullable()
+    .describe(
+      'When it is due, in UTC, while it waits for a time: `sendAt`, a retry, or the end of quiet hours. Null else.',
+    ),
   priority: z.enum(priorities).describe('What goes first among the messages of its channel.'),
   reference: z
     .string()
@@ -130,6 +135,8 @@ export interface SendRecord {
   /** The fields of the event that reported it as undelivered; null unless that is its delivery state. */
   undelivered: (Pick<Timeline, 'providerCode'> & Partial<Pick<Timeline, 'reason'>>) | null
   sendAt: Date | null
+  /** Null if it is due, or has been claimed. */
+  nextAttemptAt: Date | null
   priority: Priority
   reference: string | null
   expiresInSeconds: number | null
@@ -196,6 +203,7 @@ export function summaryOf(send: SendRecord, contact: 'whole' | 'masked'): Omit<T
     delivery: send.delivery,
     deliveryAt: send.deliveryAt?.toISOString() ?? null,
     sendAt: send.sendAt?.toISOString() ?? null,
+    nextAttemptAt: send.nextAttemptAt?.toISOString() ?? null,
     priority: send.priority,
     reference: send.reference,
     expiresInSeconds: send.expiresInSeconds,

@@ -1181,6 +1181,11 @@ export interface components {
              */
             sendAt: string | null;
             /**
+             * Format: date-time
+             * @description When it is due, in UTC, while it waits for a time: `sendAt`, a retry, or the end of quiet hours. Null else.
+             */
+            nextAttemptAt: string | null;
+            /**
              * @description What goes first among the messages of its channel.
              * @enum {string}
              */
@@ -1344,6 +1349,11 @@ export interface components {
              * @description The time for which it was scheduled, in UTC. Null if the request gave none.
              */
             sendAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it is due, in UTC, while it waits for a time: `sendAt`, a retry, or the end of quiet hours. Null else.
+             */
+            nextAttemptAt: string | null;
             /**
              * @description What goes first among the messages of its channel.
              * @enum {string}
@@ -2762,6 +2772,7 @@ export interface operations {
                      *           "delivery": null,
                      *           "deliveryAt": null,
                      *           "sendAt": null,
+                     *           "nextAttemptAt": null,
                      *           "priority": "normal",
                      *           "reference": "order-4711",
                      *           "expiresInSeconds": null,
@@ -2973,6 +2984,7 @@ export interface operations {
                      *       "delivery": null,
                      *       "deliveryAt": null,
                      *       "sendAt": null,
+                     *       "nextAttemptAt": null,
                      *       "priority": "normal",
                      *       "reference": "order-4711",
                      *       "expiresInSeconds": null,
@@ -3087,6 +3099,7 @@ export interface operations {
                      *       "delivery": null,
                      *       "deliveryAt": null,
                      *       "sendAt": "2026-11-29T08:00:00.000Z",
+                     *       "nextAttemptAt": null,
                      *       "priority": "normal",
                      *       "reference": "appointment-4711",
                      *       "expiresInSeconds": null,
