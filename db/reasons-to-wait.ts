@@ -1,4 +1,4 @@
-import { asOf } from '../src/core/explanation/condition-texts.ts'
+import { asOf, behindMoreUrgent } from '../src/core/explanation/condition-texts.ts'
 import { maxCountedAhead, type WaitTexts } from '../src/core/explanation/model.ts'
 import { because, clock, count, moment, sentence } from '../src/core/explanation/phrases.ts'
 import { slowStartAfterSeconds } from '../src/core/sends/delivery-times.ts'
@@ -144,12 +144,12 @@ export const reasonsToWait = {
     isBreakersWait: true,
     waitsAs: 'limited',
     texts: {
-      summary(_, { channel: { rate, maxInFlight } }) {
+      summary(_, { channel: { rate, maxInFlight }, moreUrgent }) {
         const limits = [
           rate && `at most ${count(rate.calls, 'call')} in ${rate.seconds} s`,
           maxInFlight && `at most ${count(maxInFlight, 'call')} at a time`,
         ]
-        return `Waiting for the limits of its channel, which makes ${limits.filter(Boolean).join(', and ')}.`
+        return `Waiting for the limits of its channel, which makes ${limits.filter(Boolean).join(', and ')}${behindMoreUrgent(moreUrgent)}.`
       },
       customer: asOf('is waiting to be sent'),
       next: 'It is sent when the limits allow it.',

@@ -5843,10 +5843,10 @@ left join conversations conv on conv.id = s.conversation_id;
 with
 -- The send, scheduled or not.
 asked as (
-  select channel_id, former_channels, lane, seq, behind, next_attempt_at, expires_at, false as is_scheduled
+  select channel_id, priority, former_channels, lane, seq, behind, next_attempt_at, expires_at, false as is_scheduled
   from sends where request_id = $1
   union all
-  select channel_id, null, null, null, null, send_at,
+  select channel_id, priority, null, null, null, null, send_at,
     greatest(s.accepted_at, s.send_at)
       + s.expires_in_seconds * interval '1 s', true
   from scheduled_sends s where request_id = $1),
@@ -5884,11 +5884,22 @@ wait as (
        null::timestamptz)) reason (place, name, is_waiting, until)
     where reason.is_waiting
     order by reason.place limit 1) first
-  where s.request_id = $1)
+  where s.request_id = $1),
+-- Of each higher priority, the sends of its channel that are due.
+more_urgent as (
+  select due.*
+  from asked cross join unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
+    select s.request_id from sends s
+    where s.channel_id = asked.channel_id and s.priority = each_priority.priority and s.finished_at is null
+      and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+        and not coalesce(s.expires_at <= clock_timestamp(), false)
+    limit 10000) due
+  where each_priority.priority < asked.priority)
 select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.is_scheduled as "isScheduled",
        s.expires_at as "expiresAt",
        wait.name as "waitsFor", wait.until as "waitsUntil",
        ahead.count as "countAhead", ahead.first as "firstAhead",
+       (select count(*)::int from more_urgent) as "moreUrgent",
        s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
        c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
        c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",

@@ -1,9 +1,11 @@
-import { maxCountedAhead, type SendFacts } from '../../src/core/explanation/explain.ts'
+import { maxCountedAhead, maxCountedMoreUrgent, type SendFacts } from '../../src/core/explanation/explain.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/sends/timeline.ts'
 import { meaningOfAnswer } from '../../src/providers/meaning-of-answer.ts'
 import { ownExpiry } from '../admission/new-send.ts'
+import { isReady } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
 import { isUnfinished } from '../delivery/lane-rule.ts'
+import { eachPriority } from '../delivery/priority-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { findSend } from './sends.ts'
 import { reasonNow, waitFor } from './wait-now.ts'
@@ -17,6 +19,7 @@ interface FactsRow {
   waitsUntil: Date | null
   countAhead: number
   firstAhead: { requestId: string; status: SendStatus } | null
+  moreUrgent: number
   behind: string | null
   behindUntil: Date | null
   channelId: string
@@ -40,10 +43,10 @@ const factsStatement = prepared<FactsRow>(
     with
     -- The send, scheduled or not.
     asked as (
-      select channel_id, former_channels, lane, seq, behind, next_attempt_at, expires_at, false as is_scheduled
+      select channel_id, priority, former_channels, lane, seq, behind, next_attempt_at, expires_at, false as is_scheduled
       from sends where request_id = $1
       union all
-      select channel_id, null, null, null, null, send_at,
+      select channel_id, priority, null, null, null, null, send_at,
         ${ownExpiry}, true
       from scheduled_sends s where request_id = $1),
     -- The reason for which it waits.
@@ -51,11 +54,21 @@ const factsStatement = prepared<FactsRow>(
       select first.*
       from sends s join channels on channels.id = s.channel_id cross join lateral (
         ${reasonNow}) first
-      where s.request_id = $1)
+      where s.request_id = $1),
+    -- Of each higher priority, the sends of its channel that are due.
+    more_urgent as (
+      select due.*
+      from asked cross join ${eachPriority} cross join lateral (
+        select s.request_id from sends s
+        where s.channel_id = asked.channel_id and s.priority = each_priority.priority and s.finished_at is null
+          and ${isReady()}
+        limit ${maxCountedMoreUrgent}) due
+      where each_priority.priority < asked.priority)
     select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.is_scheduled as "isScheduled",
            s.expires_at as "expiresAt",
            wait.name as "waitsFor", wait.until as "waitsUntil",
            ahead.count as "countAhead", ahead.first as "firstAhead",
+           (select count(*)::int from more_urgent) as "moreUrgent",
            s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
            c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
            c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
@@ -117,6 +130,7 @@ function factsOf(row: FactsRow): SendFacts {
     isScheduled,
     expiresAt,
     ahead: firstAhead && { count: countAhead, first: firstAhead },
+    moreUrgent: row.moreUrgent,
     wait: waitFor(row.waitsFor, row.waitsUntil),
     waitedFor: behind === null ? null : { requestId: behind, finishedAt: behindUntil },
     channels: row.channels,

@@ -74,6 +74,17 @@ test('sends of a channel without an order wait behind no other', async () => {
   expect((await explanationOf(second)).facts).toMatchObject({ ahead: null, waitedFor: null })
 })
 
+test('the more urgent sends of its channel that are due are counted, and no others', async () => {
+  const channelId = await buildChannel(service, account.accountId)
+  const send = (priority: string, more: object = {}) =>
+    accept(service, { ...account, channelId }, { ...textBody('1', newContact()), priority, ...more })
+  const [bulk, normal, urgent] = [await send('bulk'), await send('normal'), await send('urgent')]
+  await send('urgent', { sendAt: new Date(Date.now() + 3_600_000).toISOString() })
+  await accept(service, account, { ...textBody('1', newContact()), priority: 'urgent' })
+  const counts = [bulk, normal, urgent].map(async (id) => (await explanationOf(id)).facts.moreUrgent)
+  expect(await Promise.all(counts)).toEqual([2, 1, 0])
+})
+
 test("the explanation of a send of a held channel has the reason for the hold, and the channel's limits", async () => {
   const channelId = await buildChannel(service, account.accountId)
   const requestId = await accept(service, { ...account, channelId }, textBody())

@@ -2,7 +2,13 @@ import { ownReasonOf } from '../sends/own-reasons.ts'
 import { causes } from '../suppression/suppression.ts'
 import type { Condition } from './condition.ts'
 import { replayWhen } from './fault.ts'
-import type { Advice, ConditionTexts, Details, Renderer } from './model.ts'
+import {
+  type Advice,
+  type ConditionTexts,
+  type Details,
+  maxCountedMoreUrgent,
+  type Renderer,
+} from './model.ts'
 import { because, clock, count, moment, sentence } from './phrases.ts'
 
 /** @param cause absent if the recorded reason says all */
@@ -18,6 +24,13 @@ export const asOf =
   (words: string): Renderer<unknown, string> =>
   (_, details) =>
     `${words}, as of ${details.moment}`
+
+/** `, behind 312 more urgent messages of its channel`; empty if there are none. */
+export function behindMoreUrgent(moreUrgent: number): string {
+  if (moreUrgent === 0) return ''
+  const least = moreUrgent >= maxCountedMoreUrgent ? 'at least ' : ''
+  return `, behind ${least}${count(moreUrgent, 'more urgent message')} of its channel`
+}
 
 const attemptsFailed: Renderer<unknown, string> = (_, { timeline: { attempts }, moment }) =>
   `could not be delivered${attempts > 0 ? ` in ${count(attempts, 'attempt')}` : ''}, as of ${moment}`
@@ -174,7 +187,7 @@ export const conditionTexts: {
     next: "The provider's answer decides whether it ends or is tried again.",
   },
   in_queue: {
-    summary: () => 'Waiting in the queue for a worker.',
+    summary: (_, { moreUrgent }) => `Waiting in the queue for a worker${behindMoreUrgent(moreUrgent)}.`,
     customer: asOf('is waiting to be sent'),
     next: 'It is sent when a worker picks it up.',
   },

@@ -13,7 +13,7 @@ export type {
   SendFacts,
   Tone,
 } from './model.ts'
-export { maxCountedAhead } from './model.ts'
+export { maxCountedAhead, maxCountedMoreUrgent } from './model.ts'
 
 const tones: Record<SendStatus, Tone> = {
   queued: 'waiting',

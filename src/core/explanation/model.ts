@@ -19,6 +19,8 @@ export interface SendFacts {
   wait: Wait | null
   /** The unfinished sends before it in its lane, counted up to `maxCountedAhead`; null if there are none. */
   ahead: { count: number; first: { requestId: string; status: SendStatus } } | null
+  /** The more urgent sends of its channel that are due, counted up to `maxCountedMoreUrgent`. */
+  moreUrgent: number
   /** The send before it in its lane when it was accepted, and when that one ended; null if there was none. */
   waitedFor: { requestId: string; finishedAt: Date | null } | null
   /** The meaning of a provider's answer: a clause for support staff; undefined if it isn't known. */
@@ -37,6 +39,9 @@ export type WaitTexts = ConditionTexts<Pick<Wait, 'until'>>
 
 /** Limit of counting the sends ahead. */
 export const maxCountedAhead = 100
+
+/** Limit of counting the more urgent sends. */
+export const maxCountedMoreUrgent = 10_000
 
 export interface ChannelFacts {
   channelId: string

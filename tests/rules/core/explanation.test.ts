@@ -52,6 +52,7 @@ const facts: SendFacts = {
   expiresAt: null,
   wait: null,
   ahead: null,
+  moreUrgent: 0,
   waitedFor: null,
   channels: [],
   meaningOf: meaningOfAnswer,
@@ -323,6 +324,18 @@ describe('the summary of a send that', () => {
       'On its way: an attempt began at 14:00:01 UTC, and the provider has not answered yet.',
     ],
     ['waits in the queue', {}, 'waiting', 'Waiting in the queue for a worker.'],
+    [
+      'waits in the queue behind urgent ones',
+      { facts: { moreUrgent: 312 } },
+      'waiting',
+      'Waiting in the queue for a worker, behind 312 more urgent messages of its channel.',
+    ],
+    [
+      'waits for limits behind more urgent ones than are counted',
+      { wait: ['waits_for_permit'], facts: { moreUrgent: 10_000 }, channel: { maxInFlight: 5 } },
+      'waiting',
+      'Waiting for the limits of its channel, which makes at most 5 calls at a time, behind at least 10000 more urgent messages of its channel.',
+    ],
     [
       'waits for an earlier one',
       { wait: ['behind'], facts: { ahead: { count: 1, first: { requestId: earlier, status: 'sending' } } } },

@@ -116,6 +116,7 @@ function textsOn(provider: ProviderName, outcome: AttemptOutcome): string[] {
     expiresAt: null,
     wait: null,
     ahead: null,
+    moreUrgent: 0,
     waitedFor: null,
     channels: [],
     meaningOf: meaningOfAnswer,
