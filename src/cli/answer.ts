@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { connectDatabase, type Database } from '../../db/connection/client.ts'
 import type { Actor } from '../core/accounts/actor.ts'
+import { isGiven } from '../platform/settings/secret-files.ts'
 import { readSettings, type Settings } from '../platform/settings/settings.ts'
 import { isProduction } from '../platform/settings/weak-settings.ts'
 import { loadProviderFiles } from '../provider-files.ts'
@@ -37,6 +38,8 @@ export interface Terminal {
   /** Never throws: a change under way goes on, although nobody reads how far it is. Default: `print`. */
   printProgress?(line: string): void
   printError(line: string): void
+  /** Prints what the operator should know beside the answer. Default: `printError`. */
+  printWarning?(line: string): void
 }
 
 export interface CliContext {
@@ -49,6 +52,8 @@ export interface CliContext {
   isProduction: boolean
   print: Terminal['print']
   printProgress: Terminal['print']
+  /** Prints a line on stderr beside the answer. */
+  warn: Terminal['printError']
   readSecret: NonNullable<Terminal['readSecret']>
   /** Who runs the command. */
   actor: Actor
@@ -66,6 +71,8 @@ export function createAnswer({
   environment: given,
   print,
   printProgress = print,
+  printError,
+  printWarning = printError,
   readSecret = noSecret,
 }: Terminal) {
   return async <Answer extends object>(
@@ -76,15 +83,18 @@ export function createAnswer({
   ): Promise<void> => {
     const { json, as } = command.optsWithGlobals<{ json?: boolean; as?: string }>()
     const environment =
-      given.DATABASE_URL || !needsDatabase ? given : { ...given, ...(await runningDev()).environment }
+      isGiven('DATABASE_URL', given) || !needsDatabase
+        ? given
+        : { ...given, ...(await runningDev()).environment }
     const db = needsDatabase ? await openDatabase(environment) : undefined
     const setting: CliContext['setting'] = (name) => readSettings([name], environment)[name]
     const rest = {
       setting,
-      isSet: (name: OptionalSetting) => Boolean(environment[name]),
+      isSet: (name: OptionalSetting) => isGiven(name, environment),
       isProduction: isProduction(environment),
       print,
       printProgress,
+      warn: printWarning,
       readSecret,
       actor: operator(as),
     }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { listChannels } from '../../db/accounts/channels.ts'
+import { findProvider as findProviderOf, listChannels } from '../../db/accounts/channels.ts'
 import type { Database } from '../../db/connection/client.ts'
 import { readChannels } from '../../db/overview/channels.ts'
 import { plainWarning } from '../core/channels/plain-channel.ts'
@@ -31,10 +31,10 @@ import {
   orderingOption,
   rateOption,
 } from './channel-options.ts'
-import { givenJson } from './given-json.ts'
+import { type GivenConfig, givenConfig, warnOfArgument } from './given-json.ts'
 
 interface ChannelOptions extends ChannelChange, FallbackChange {
-  config?: unknown
+  config?: GivenConfig
 }
 
 export function channelCommands(program: Command, answer: Answerer): void {
@@ -68,7 +68,7 @@ function createCommand(channel: Command, answer: Answerer): void {
     .requiredOption(
       '--config <json>',
       "the provider's config, as @FILE, - for stdin, or JSON; {} for the sandbox",
-      givenJson('--config'),
+      givenConfig,
     )
     .addOption(onUncertainOption())
     .addOption(orderingOption())
@@ -80,7 +80,7 @@ function createCommand(channel: Command, answer: Answerer): void {
     .option(...countriesOption)
     .action((options: NewChannelOptions, command: Command) =>
       answer(command, async (context) => {
-        const { provider, config, account, ...asked } = options
+        const { provider, config: given, account, ...asked } = options
         if (!findProvider(provider))
           throw new CliError(
             'usage',
@@ -88,8 +88,10 @@ function createCommand(channel: Command, answer: Answerer): void {
           )
         checkTogether(asked)
         const accountId = await existingAccount(context.db, account)
-        const made = await makeChannel(makingOf(context), { accountId, provider, config, asked })
-        return answerOf(made)
+        const { config } = given
+        const made = answerOf(await makeChannel(makingOf(context), { accountId, provider, config, asked }))
+        warnOfArgument(given, findProvider(provider)?.shownFields, context.warn)
+        return made
       }),
     )
 }
@@ -101,7 +103,7 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option(
       '--config <json>',
       "the provider's whole config, which replaces the current one, as @FILE, - for stdin, or JSON",
-      givenJson('--config'),
+      givenConfig,
     )
     .addOption(onUncertainOption())
     .addOption(orderingOption())
@@ -111,19 +113,31 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option(...autoSuppressOption)
     .addOption(oneClickOption())
     .option(...countriesOption)
-    .action((id: string, { config, ...asked }: ChannelOptions, command: Command) =>
+    .action((id: string, { config: given, ...asked }: ChannelOptions, command: Command) =>
       answer(command, async (context) => {
         checkTogether(asked)
-        const made = await changeChannel(makingOf(context), { id, config, asked })
+        const made = await changeChannel(makingOf(context), { id, config: given?.config, asked })
         if (made === undefined) throw noChannel(id)
         if (made === 'unchanged')
           throw new CliError('usage', 'Nothing to change; see: outbound channel update --help')
-        return answerOf(made)
+        const answer = answerOf(made)
+        if (given) warnOfArgument(given, await shownFieldsOf(context, id), context.warn)
+        return answer
       }),
     )
 }
 
-type NewChannelOptions = ChannelOptions & { account: string; provider: string; name: string }
+type NewChannelOptions = ChannelOptions & {
+  account: string
+  provider: string
+  name: string
+  config: GivenConfig
+}
+
+async function shownFieldsOf({ db }: CliContext, channelId: string) {
+  const provider = canBeRecordId(channelId) ? await findProviderOf(db, channelId) : undefined
+  return provider === undefined ? undefined : findProvider(provider)?.shownFields
+}
 
 const makingOf = ({ db, actor, setting, isProduction }: CliContext): ChannelMaking => ({
   db,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isShownField } from '../core/channels/shown-config.ts'
 import { CliError } from './answer.ts'
 
 /** The descriptor of stdin; its path would not open under some supervisors. */
@@ -18,6 +19,38 @@ export const givenJson =
       throw new CliError('usage', `${option} is not valid JSON; check it, ${from}`)
     }
   }
+
+/** A config, and whether it is an argument, which other users of the machine see. */
+export interface GivenConfig {
+  config: unknown
+  isArgument: boolean
+}
+
+/** Parses `--config` as `givenJson` does. */
+export function givenConfig(given: string): GivenConfig {
+  return {
+    config: givenJson('--config')(given),
+    isArgument: given !== '-' && !given.startsWith('@'),
+  }
+}
+
+/**
+ * Says that others may have seen a config with a secret.
+ *
+ * @param shownFields fields of its provider that hold no secret.
+ */
+export function warnOfArgument(
+  { config, isArgument }: GivenConfig,
+  shownFields: readonly string[] | undefined,
+  warn: (line: string) => void,
+): void {
+  if (!isArgument || typeof config !== 'object' || config === null) return
+  const secret = Object.keys(config).filter((name) => !isShownField(name, shownFields))
+  if (secret.length === 0) return
+  warn(
+    `--config was an argument, which other users of this machine and the shell's history see: give ${secret.join(', ')} as @FILE or - for stdin next time`,
+  )
+}
 
 function contentOf(option: string, given: string): { from: string; text: string } {
   if (given === '-') return { from: 'as it comes on stdin', text: read(option, stdin, 'stdin') }

@@ -17,12 +17,12 @@ import type { CallContext, HttpAnswer, HttpCall, HttpRequest } from '../provider
 import { outcomeOfAnswer } from '../providers/shared/http/outcome-of-answer.ts'
 import { type Answerer, CliError } from './answer.ts'
 import { contact } from './arguments.ts'
-import { givenJson } from './given-json.ts'
+import { type GivenConfig, givenConfig, givenJson, warnOfArgument } from './given-json.ts'
 import { readText } from './provider-file.ts'
 
 interface TryOptions {
   file?: string
-  config: unknown
+  config: GivenConfig
   to: Pick<Contact, 'type' | 'value'>
   text?: string
   message?: unknown
@@ -43,11 +43,7 @@ export function addTry(provider: Command, answer: Answerer): void {
     )
     .argument('[name]', 'the name of a provider that a file describes')
     .option('--file <path>', 'a file, instead of a name; needs no database')
-    .requiredOption(
-      '--config <json>',
-      "the provider's config, as @FILE, - for stdin, or JSON",
-      givenJson('--config'),
-    )
+    .requiredOption('--config <json>', "the provider's config, as @FILE, - for stdin, or JSON", givenConfig)
     .requiredOption('--to <contact>', 'the contact', contact)
     .option('--text <text>', 'the text to send')
     .option('--message <json>', 'or a message as the API takes it', givenJson('--message'))
@@ -62,7 +58,12 @@ export function addTry(provider: Command, answer: Answerer): void {
       const fileToTry = () => (file === undefined ? namedFile(name ?? '') : givenFile(file))
       return answer(
         command,
-        async ({ setting }) => await tryFile(fileToTry(), options, setting('ALLOWED_PRIVATE_NETWORKS')),
+        async ({ setting, warn }) => {
+          const tried = fileToTry()
+          const answer = await tryFile(tried, options, setting('ALLOWED_PRIVATE_NETWORKS'))
+          warnOfArgument(options.config, tried.provider.shownFields, warn)
+          return answer
+        },
         undefined,
         { needsDatabase: file === undefined },
       )
@@ -91,7 +92,7 @@ const context: CallContext = {
 
 async function tryFile(file: CompiledFile, options: TryOptions, networks: readonly Network[]) {
   const { provider, form } = file
-  const parsed = provider.config.safeParse(options.config, { error: describeIssue })
+  const parsed = provider.config.safeParse(options.config.config, { error: describeIssue })
   if (!parsed.success)
     throw new CliError('usage', `Fix --config for ${form.name}: ${describeIssues(parsed.error.issues)}`)
   const issue = addressIssue(parsed.data, networks)

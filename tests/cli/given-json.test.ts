@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listTemplates } from '../../db/accounts/templates.ts'
 import { openConfig } from '../../src/core/channels/sealed-config.ts'
 import { buildAccount } from '../support/builders.ts'
-import { runCli } from '../support/cli.ts'
+import { runCli, runCliGiven, runCliWith } from '../support/cli.ts'
 import { serviceOfFile, testSecrets } from '../support/service.ts'
 import { webhookSecret } from '../support/webhook-receiver.ts'
 
@@ -83,4 +83,41 @@ test.each<[string, () => Promise<string>, RegExp]>([
   expect(stderr).toMatch(message)
   expect(stderr).toContain('--config')
   expect(stderr).not.toContain('hunter2')
+})
+
+test('a config as an argument works, and the command names its fields that others saw, without their values', async () => {
+  const warningsOf = async (...args: string[]) => {
+    const warnings: string[] = []
+    const printWarning = (line: string) => warnings.push(line)
+    expect(await runCliGiven(service, { printWarning }, ...args)).toMatchObject({ status: 0 })
+    return warnings
+  }
+  const argument = JSON.stringify(config)
+  const [warning = ''] = await warningsOf(...create, '--config', argument)
+  expect(warning).toMatch(/^--config was an argument, which other users .* give url, secret as @FILE or - /)
+  expect(warning).not.toContain(webhookSecret)
+  const { stdout } = await runCli(service, ...create, '--config', argument)
+  const { channelId } = JSON.parse(stdout)
+  expect(await warningsOf('channel', 'update', channelId, '--config', argument)).toEqual([warning])
+  expect(await warningsOf(...create, '--config', `@${await file(argument)}`)).toEqual([])
+  const sandbox = [
+    'channel',
+    'create',
+    '--provider',
+    'sandbox',
+    '--name',
+    'x',
+    '--account',
+    account.accountId,
+  ]
+  expect(await warningsOf(...sandbox, '--config', '{}')).toEqual([])
+})
+
+test('the command reads its secrets from files', async () => {
+  const databaseUrl = await file(`${service.stores.databaseUrl}\n`)
+  const settings = { DATABASE_URL: '', DATABASE_URL_FILE: databaseUrl }
+  const listed = await runCliWith(service, settings, 'channel', 'list', '--account', account.accountId)
+  expect(listed).toMatchObject({ status: 0 })
+  const both = await runCliWith(service, { DATABASE_URL_FILE: databaseUrl }, 'account', 'list')
+  expect(both).toMatchObject({ status: 64, stderr: expect.stringContaining('DATABASE_URL_FILE is set, and') })
 })

@@ -10,7 +10,7 @@ export interface CliResult {
 
 /**
  * Runs the operator's command line with --json, in this process; what its own process adds is in tests/system/processes/cli.test.ts. The
- * stderr of a failure is its message.
+ * stderr of a failure is its message. Warnings aren't in it: most tests give as an argument what others may see.
  */
 export function runCli(service: Pick<TestService, 'stores'>, ...args: string[]): Promise<CliResult> {
   return runCliWith(service, {}, ...args)
@@ -64,18 +64,19 @@ export function startCli(
   return start(service, { settings }, ...args)
 }
 
-interface Given extends Pick<Terminal, 'readSecret'> {
+interface Given extends Pick<Terminal, 'readSecret' | 'printWarning'> {
   settings?: Record<string, string>
 }
 
 function start(
   service: Pick<TestService, 'stores'>,
-  { settings, ...secret }: Given,
+  { settings, printWarning = () => {}, ...secret }: Given,
   ...args: string[]
 ): RunningCli {
   const output = { status: Number.NaN, stdout: '', stderr: '' }
   const terminal: Terminal = {
     ...secret,
+    printWarning,
     environment: { ...testSecrets, DATABASE_URL: service.stores.databaseUrl, ...settings },
     print: (line: string) => {
       output.stdout += `${line}\n`

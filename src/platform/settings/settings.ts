@@ -4,6 +4,7 @@ import { parseUrl } from '../../core/requests/parse-url.ts'
 import { isLoopback, parseNetwork } from '../../core/requests/public-address.ts'
 import { parseRedisUrl } from '../redis/address.ts'
 import { environmentVariables, type Variables } from './environment.ts'
+import { isGiven, withSecretFiles } from './secret-files.ts'
 import { tlsIssues } from './store-protection.ts'
 import { isProduction, weakSettings } from './weak-settings.ts'
 
@@ -129,7 +130,7 @@ export const settingNames = Object.keys(environment.shape) as Name[]
 export class SettingsError extends Error {}
 
 /**
- * Reads the settings; called once, when a process starts. An empty value counts as unset.
+ * Reads the settings; called once, when a process starts. An empty value counts as unset. Secrets may come from files.
  *
  * @param names the settings that this process needs; default: all.
  * @param issuesTogether returns the issues of settings that are valid alone, but not together.
@@ -140,7 +141,8 @@ export function readSettings<const Names extends readonly Name[] = readonly Name
   variables: Variables = environmentVariables,
   issuesTogether: (set: Variables) => string[] = () => [],
 ): Pick<Settings, Names[number]> {
-  const set = withShards(Object.fromEntries(Object.entries(variables).filter(([, value]) => value)))
+  const files = withSecretFiles(names, variables)
+  const set = withShards(Object.fromEntries(Object.entries(files.set).filter(([, value]) => value)))
   const schema = z.object(Object.fromEntries(names.map((name) => [name, environment.shape[name]])))
   const result = schema.safeParse(set)
   const issues = result.error?.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`) ?? []
@@ -155,8 +157,11 @@ export function readSettings<const Names extends readonly Name[] = readonly Name
   issues.push(...tlsIssues(names, set))
   if (isProduction(variables)) issues.push(...weakSettings(names, set))
   issues.push(...issuesTogether(set))
-  if (result.success && issues.length === 0) return result.data as Pick<Settings, Names[number]>
-  const lines = issues.map((issue) => `  ${issue}`)
+  if (result.success && issues.length + files.issues.length === 0)
+    return result.data as Pick<Settings, Names[number]>
+  // A setting whose file can't be used has that issue alone, not also the one that it isn't set.
+  const further = issues.filter((issue) => !files.unread.some((name) => issue.startsWith(`${name} `)))
+  const lines = [...files.issues, ...further].map((issue) => `  ${issue}`)
   throw new SettingsError(`These settings can't be used; fix them and start again:\n${lines.join('\n')}`)
 }
 
@@ -210,7 +215,7 @@ export type AdminSettings = Pick<Settings, (typeof adminNames)[number]> &
 
 /** @throws SettingsError also if other machines could reach the admin process without a password, or could claim to be anybody. */
 export function readAdminSettings(variables: Variables = environmentVariables): AdminSettings {
-  const names: readonly Name[] = [...adminNames, ...adminSecrets.filter((name) => variables[name])]
+  const names: readonly Name[] = [...adminNames, ...adminSecrets.filter((name) => isGiven(name, variables))]
   return readSettings(names, variables, (set) => [...passwordIssues(set), ...proxyHeaderIssues(set)])
 }
 
