@@ -11,8 +11,10 @@ import { sqlText } from './statement.ts'
 /** SQL that is true for a channel of whose overflow no send got an answer lately. */
 export const isChannelInSlowStart = `coalesce(channels.answered_at < clock_timestamp() - interval '${slowStartAfterSeconds} s', true)`
 
-/** SQL of the end of the quiet hours of a send `s`; null if it may be called (migration 0041). */
-export const quietUntil = 'quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)'
+/** SQL of the end of the quiet hours of a send `s`; null if it may be called (migration 0041). @param at SQL of the time, if it isn't now. */
+const quietUntilAt = (at = '') =>
+  `quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value${at && `, ${at}`})`
+export const quietUntil = quietUntilAt()
 
 /** Why a queued send waits, in SQL conditions on a send `s` and its row of `channels`, and in words. */
 export interface ReasonToWait {
@@ -25,12 +27,16 @@ export interface ReasonToWait {
   isWaiting: string
   /** SQL of the time when it ends; null if the end is an event, which wakes the send. */
   until: string | null
+  /** SQL of the time when it would end for a send that is due at a later time `at`; null if that won't wait for it. For reasons that are known before. */
+  untilAt?: (at: string) => string
   /** Whether a permit ends it before (db/delivery/permits.ts). */
   endsByPermit?: true
   /** Whether the time counts as a wait for the provider, after which a channel that keeps failing fails the send. */
   isBreakersWait: boolean
   /** Its label in the metric of the oldest waiting send; without one, the send counts as free. A channel's label comes before a send's. */
   waitsAs?: string
+  /** Goes on after "It waits for", for clients and operators who ask before they send. */
+  forWhat: string
   /** The texts for support and for the customer. */
   texts: WaitTexts
 }
@@ -43,6 +49,7 @@ export const reasonsToWait = {
     until: null,
     isBreakersWait: false,
     waitsAs: 'stopped',
+    forWhat: 'its channel, which is held',
     texts: {
       summary(_, { channel, now }) {
         const why = operatorsReason(channel.heldReason ?? '')
@@ -69,7 +76,9 @@ export const reasonsToWait = {
       ${quietUntil}
         is not null`,
     until: quietUntil,
+    untilAt: quietUntilAt,
     isBreakersWait: false,
+    forWhat: 'the end of quiet hours',
     texts: {
       summary({ until }, { timeline, now }) {
         const last = timeline.events.findLast(({ event }) => event === 'postponed')
@@ -90,6 +99,7 @@ export const reasonsToWait = {
         limit 1), false)`,
     until: null,
     isBreakersWait: true,
+    forWhat: 'an earlier message to the same contact',
     texts: {
       summary: () => 'Waiting: behind an earlier message to this contact.',
       customer: asOf('is waiting for an earlier message to the same contact'),
@@ -110,6 +120,7 @@ export const reasonsToWait = {
     isWaiting: 's.next_attempt_at > clock_timestamp()',
     until: 's.next_attempt_at',
     isBreakersWait: true,
+    forWhat: 'its next attempt',
     texts: {
       summary({ until }, { timeline, now }) {
         const at = clock(until ?? now, now)
@@ -130,6 +141,7 @@ export const reasonsToWait = {
     endsByPermit: true,
     isBreakersWait: true,
     waitsAs: 'stopped',
+    forWhat: "its channel's provider, which keeps failing",
     texts: {
       summary: () => "Waiting: calls to the channel's provider have been failing, so only probes are made.",
       customer: asOf('is waiting to be sent'),
@@ -143,6 +155,7 @@ export const reasonsToWait = {
     endsByPermit: true,
     isBreakersWait: true,
     waitsAs: 'limited',
+    forWhat: 'the limits of its channel',
     texts: {
       summary(_, { channel: { rate, maxInFlight }, moreUrgent }) {
         const limits = [
@@ -161,6 +174,7 @@ export const reasonsToWait = {
     until: null,
     endsByPermit: true,
     isBreakersWait: true,
+    forWhat: 'an answer of the provider to one of its backlog',
     texts: {
       summary: () =>
         'Waiting: of a backlog, only a few messages are sent at a time until the provider answers one.',

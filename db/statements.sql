@@ -1319,6 +1319,10 @@ from theirs
 where e.id = theirs.id and e.id not in (select id from repeated)
 returning e.id;
 
+-- expire_later: Lets sends that are scheduled wait as long from their time as others from their accept.
+update sends s set expires_at = s.expires_at + (s.send_at - s.accepted_at)
+where s.request_id = any((select $1::uuid[])::uuid[]) and s.send_at > s.accepted_at;
+
 -- expire_sends: Fails queued sends that have expired.
 -- $1: how many.
 with
@@ -1838,6 +1842,30 @@ counted_changes as (
   group by 1, 2, 3, 4, 5)
 select request_id as "requestId", case when written.overflow then written.channel_id end as "overflowOf" from written;
 
+-- fallback_chains: Finds the channels by which sends may go on, in their order.
+-- $1: the channels that have the sends, each with the name of a template.
+with recursive
+-- The channels.
+asked as (
+  select * from json_to_recordset($1) as ("channelId" uuid, "templateName" text)),
+-- The fallback of each, and the fallback of that.
+chain as (
+  select a."channelId" as start, a."templateName", 1 as place, c.fallback_channel_id as next,
+         c.fallback_on as "on", c.fallback_within_seconds as within
+  from asked a join channels c on c.id = a."channelId" and c.fallback_channel_id is not null
+  union all
+  select chain.start, chain."templateName", chain.place + 1, c.fallback_channel_id,
+         c.fallback_on, c.fallback_within_seconds
+  from chain join channels c on c.id = chain.next
+  where chain.place < 2 and c.fallback_channel_id is not null)
+select chain.start as from, chain."templateName", c.id as "channelId", c.name, c.provider,
+       c.sealed_config as "sealedConfig", c.deleted_at is not null as "isDeleted",
+       c.expire_after_seconds as "expireAfterSeconds", c.countries,
+       (select t.definition from templates t where t.channel_id = c.id and t.name = chain."templateName") as template,
+       chain."on" as "fallbackOn", chain.within as "fallbackWithinSeconds"
+from chain join channels c on c.id = chain.next
+order by chain.place;
+
 -- find_accounts: Finds accounts by their id, or a part of their name in any case, for operators; those that fit best come first.
 -- $1: the id or the part; $2: how many.
 select id as "accountId", name,
@@ -2068,6 +2096,128 @@ by_reason as (
   group by hour, channel_id, account_id, state, reason, code
   on conflict (hour, channel_id, state, reason, code) do update set sends = c.sends + excluded.sends)
 select count(*)::int as folded from taken;
+
+-- foresee_sends: Reads what keeps sends from being called, and whether they have a permit.
+-- $1: the sends; $2: the key of the hashes of erased contacts.
+with
+-- The sends, and when they are due.
+asked as (
+  select s.*, at.now, greatest(s.send_at, at.now) as due_at
+  from sends s cross join lateral (
+    select clock_timestamp() as now) at
+  where s.request_id = any((select $1::uuid[])::uuid[])),
+-- What each waits for: now, or at its later time.
+waiting as (
+  select s.request_id,
+         case when s.due_at > s.now then
+           (select coalesce(json_agg(json_build_object('reason', reason.name, 'until', reason.until)
+                                     order by reason.place), '[]')
+            from (values
+              (0, 'held',
+               channels.held_at is not null,
+               null::timestamptz),
+              (1, 'quiet_hours',
+               quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value, s.due_at) is not null,
+               quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value, s.due_at))
+            ) reason (place, name, is_waiting, until)
+            where reason.is_waiting)
+         else
+           (select coalesce(json_agg(json_build_object('reason', reason.name, 'until', reason.until)
+                                     order by reason.place), '[]')
+            from (values
+                (0, 'held',
+                 channels.held_at is not null,
+                 null::timestamptz),
+                (1, 'quiet_hours',
+                 quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+                   is not null,
+                 quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)),
+                (2, 'behind',
+                 coalesce((
+                   select true from sends earlier
+                   where earlier.lane = s.lane and earlier.seq < s.seq
+                     and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+                   limit 1), false),
+                 null::timestamptz),
+                (3, 'retry',
+                 s.next_attempt_at > clock_timestamp(),
+                 s.next_attempt_at),
+                (4, 'breaker_open',
+                 channels.breaker_open_until is not null,
+                 channels.breaker_open_until),
+                (5, 'waits_for_permit',
+                 num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0,
+                 null::timestamptz),
+                (6, 'slow_start',
+                 s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true),
+                 null::timestamptz)) reason (place, name, is_waiting, until)
+            where reason.is_waiting)
+         end as waits
+  from asked s join channels on channels.id = s.channel_id)
+select s.request_id as "requestId", s.channel_id as "channelId", s.failure,
+       coalesce(cardinality(s.former_channels), 0) as "formerChannels",
+       case when channels.fallback_channel_id is not null then channels.provider end as "fallsBackFrom",
+       s.status = 'queued' and (case when (select exists (select from suppressions)) then
+             (select e.cause from suppressions e
+              where e.account_id = s.account_id
+                and coalesce(e.contact_key,
+                    lower(e.contact_value collate "C") collate "default") = any(
+                  case when (select exists (
+                       select from suppressions where erased_at is not null)) then
+                    array[lower(s.contact_value collate "C") collate "default",
+                          'erased:' || encode(sha256(
+                            substring($2::bytea from 65)
+                              || sha256(substring($2::bytea for 64)
+                                || convert_to(s.account_id || ' '
+                                || lower(s.contact_value collate "C") collate "default", 'UTF8'))), 'hex'),
+                          case when s.contact_value <> lower(s.contact_value collate "C") collate "default" then
+                            'erased:' || encode(sha256(
+                              substring($2::bytea from 65)
+                                || sha256(substring($2::bytea for 64)
+                                  || convert_to(s.account_id || ' '
+                                  || s.contact_value, 'UTF8'))), 'hex') end]
+                  else array[lower(s.contact_value collate "C") collate "default"] end)
+                and (e.channel_id is null or e.channel_id = s.channel_id)
+              limit 1) end is not null) as "isSuppressed",
+       s.now, s.due_at as "dueAt", s.due_at > s.now as "isLater", s.expires_at as "expiresAt",
+       waiting.waits,
+       (select ceil(greatest(
+          0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+        from permits p
+        where p.request_id = s.request_id and p.attempt = s.attempt + 1
+          and p.valid_until > clock_timestamp()
+          and (p.is_probe or channels.breaker_open_until is null)) as "permitInMs",
+       case when not (channels.breaker_open_until is not null
+          or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0) then exists (
+         select s.request_id
+         from (select * from sends s
+               where s.channel_id = mine.channel_id and s.priority < mine.priority and s.finished_at is null
+                 and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+                   and not coalesce(s.expires_at <= clock_timestamp(), false)
+               order by s.priority, s.next_attempt_at limit 100) s
+         where (channels.held_at is not null) is not true
+           and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+             is not null) is not true
+           and (coalesce((
+             select true from sends earlier
+             where earlier.lane = s.lane and earlier.seq < s.seq
+               and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+             limit 1), false)) is not true
+           and (not (channels.breaker_open_until is not null
+              or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
+              or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+                or coalesce(
+                    (select ceil(greatest(
+                       0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+                     from permits p
+                     where p.request_id = s.request_id and p.attempt = s.attempt + 1
+                       and p.valid_until > clock_timestamp()
+                       and (p.is_probe or channels.breaker_open_until is null)) < 100, false))
+         order by s.priority, s.next_attempt_at, s.seq)
+       else false end as "isAfterMoreUrgent"
+from asked s join channels on channels.id = s.channel_id join waiting using (request_id)
+  cross join lateral (
+    select s.channel_id, s.priority) mine;
 
 -- forget_dead_workers: Removes dead workers whose claims have been given up.
 delete from workers where name = any($1) and alive_until < clock_timestamp();
@@ -5856,32 +6006,32 @@ wait as (
   from sends s join channels on channels.id = s.channel_id cross join lateral (
     select reason.name, reason.until
     from (values
-      (0, 'held',
-       channels.held_at is not null,
-       null::timestamptz),
-      (1, 'quiet_hours',
-       quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
-         is not null,
-       quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)),
-      (2, 'behind',
-       coalesce((
-         select true from sends earlier
-         where earlier.lane = s.lane and earlier.seq < s.seq
-           and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-         limit 1), false),
-       null::timestamptz),
-      (3, 'retry',
-       s.next_attempt_at > clock_timestamp(),
-       s.next_attempt_at),
-      (4, 'breaker_open',
-       channels.breaker_open_until is not null,
-       channels.breaker_open_until),
-      (5, 'waits_for_permit',
-       num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0,
-       null::timestamptz),
-      (6, 'slow_start',
-       s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true),
-       null::timestamptz)) reason (place, name, is_waiting, until)
+        (0, 'held',
+         channels.held_at is not null,
+         null::timestamptz),
+        (1, 'quiet_hours',
+         quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+           is not null,
+         quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)),
+        (2, 'behind',
+         coalesce((
+           select true from sends earlier
+           where earlier.lane = s.lane and earlier.seq < s.seq
+             and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+           limit 1), false),
+         null::timestamptz),
+        (3, 'retry',
+         s.next_attempt_at > clock_timestamp(),
+         s.next_attempt_at),
+        (4, 'breaker_open',
+         channels.breaker_open_until is not null,
+         channels.breaker_open_until),
+        (5, 'waits_for_permit',
+         num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0,
+         null::timestamptz),
+        (6, 'slow_start',
+         s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true),
+         null::timestamptz)) reason (place, name, is_waiting, until)
     where reason.is_waiting
     order by reason.place limit 1) first
   where s.request_id = $1),

@@ -103,11 +103,29 @@ export async function inTransaction<Result>(
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
   if (!(db.$client instanceof pg.Pool)) return await work(db as Transaction)
-  const client = await db.$client.connect()
+  return await between(db.$client, `begin; ${givesUpLocks}`, work, 'commit')
+}
+
+/** A look at what would be: others must not wait for long for what it locks. */
+const givesUpLooking = `set local idle_in_transaction_session_timeout = ${givesUpAfterMs}; set local lock_timeout = '500ms'`
+
+/** Runs work in a transaction, and undoes it: what it writes is seen by its own statements alone, and leaves nothing. */
+export const undone = <Result>(
+  { $client }: Database,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> => between($client, `begin; ${givesUpLooking}`, work, 'rollback')
+
+async function between<Result>(
+  pool: pg.Pool,
+  begin: string,
+  work: (transaction: Transaction) => Promise<Result>,
+  end: 'commit' | 'rollback',
+): Promise<Result> {
+  const client = await pool.connect()
   try {
-    await client.query(`begin; ${givesUpLocks}`)
+    await client.query(begin)
     const result = await work(drizzle(client))
-    await client.query('commit')
+    await client.query(end)
     client.release()
     return result
   } catch (error) {

@@ -2,7 +2,7 @@ import { grantAheadSeconds, startSeconds } from '../../src/core/sends/delivery-t
 import { oneInTen } from '../../src/core/sends/priority.ts'
 import { overflowOf } from '../admission/quota.ts'
 import { hasLimits, isBehind, isChannelOpen, isLimited, isUsable, isWakeable } from '../claim-rule.ts'
-import { type Database, inTransaction } from '../connection/client.ts'
+import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { isChannelInSlowStart } from '../reasons-to-wait.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { isEvidence, isInUse, isLive } from './permit-states.ts'
@@ -232,7 +232,7 @@ export interface GrantTimes {
  * @param only the sends that may get permits; by default all that are due.
  */
 export async function grantPermits(
-  db: Database,
+  db: Database | Transaction,
   channelIds: readonly string[],
   { probeSeconds, validSeconds }: GrantTimes,
   only?: readonly { channelId: string; requestId: string }[],

@@ -292,6 +292,11 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     )
   },
   faultyQuery: async (template) => ask(service, 'GET', `${await pathOf(template)}?${faultyQuery}`),
+  wrongDryRun: (template, method) => {
+    const one = template.includes('{') ? textBody() : { channelId: account.channelId, ...textBody() }
+    const body = template.endsWith('/batch') ? { messages: [one] } : one
+    return ask(service, method, `${template.replace(/\{\w+\}/, account.channelId)}?dryRun=yes`, { body })
+  },
   notJson: (template, method) =>
     ask(service, method, template.replace(/\{\w+\}/, account.channelId), { body: '{' }),
   tooLarge: (template, method) => {

@@ -15,6 +15,7 @@ const nap: ReasonToWait = {
   until: `s.accepted_at + interval '1 hour'`,
   isBreakersWait: false,
   waitsAs: 'napping',
+  forWhat: 'the end of its nap',
   texts: {
     summary: () => 'Waiting: it takes a nap.',
     customer: () => 'takes a nap',

@@ -23,11 +23,21 @@ class Routes:
     ) -> "types.Accepted":
         """Send a message; the channel is in the body.
 
-        Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error.
+        Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error. With `dryRun=true` it checks the same, and answers what would become of the message.
 
         idempotency_key: an id of your own for this request. Without one, each call makes a key, which its repeats share.
 """
         return self._once("POST", "/v1/messages", body=body, is_keyed=True, idempotency_key=idempotency_key, is_repeatable=True)
+
+    def explain_message(
+        self,
+        body: "types.SendRequest",
+    ) -> "types.DryRun":
+        """Find what `sendMessage` would do, and send nothing.
+
+        What would become of the message. Nothing is recorded, and nothing is sent.
+"""
+        return self._once("POST", "/v1/messages", query={"dryRun": "true"}, body=body, is_repeatable=True)
 
     def list_messages(
         self,
@@ -73,11 +83,22 @@ class Routes:
     ) -> "types.Accepted":
         """Send a message; the channel is in the path.
 
-        Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error.
+        Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error. With `dryRun=true` it checks the same, and answers what would become of the message.
 
         idempotency_key: an id of your own for this request. Without one, each call makes a key, which its repeats share.
 """
         return self._once("POST", f"/v1/channels/{segment(channel_id)}/messages", body=body, is_keyed=True, idempotency_key=idempotency_key, is_repeatable=True)
+
+    def explain_message_on_channel(
+        self,
+        channel_id: str,
+        body: "types.ChannelSendRequest",
+    ) -> "types.DryRun":
+        """Find what `sendMessageOnChannel` would do, and send nothing.
+
+        What would become of the message. Nothing is recorded, and nothing is sent.
+"""
+        return self._once("POST", f"/v1/channels/{segment(channel_id)}/messages", query={"dryRun": "true"}, body=body, is_repeatable=True)
 
     def send_batch(
         self,
@@ -87,11 +108,21 @@ class Routes:
     ) -> "types.AcceptedBatch":
         """Send up to 100 messages, all or none.
 
-        Each message is a body of `POST /v1/messages`, and is checked like one. All are recorded in one transaction, or none: a 400 names the faulty ones. The batch counts as its number of messages for the rate limit. An Idempotency-Key is for the whole batch.
+        Each message is a body of `POST /v1/messages`, and is checked like one. All are recorded in one transaction, or none: a 400 names the faulty ones. The batch counts as its number of messages for the rate limit. An Idempotency-Key is for the whole batch. With `dryRun=true` nothing is recorded.
 
         idempotency_key: an id of your own for this request. Without one, each call makes a key, which its repeats share.
 """
         return self._once("POST", "/v1/messages/batch", body=body, is_keyed=True, idempotency_key=idempotency_key, is_repeatable=True)
+
+    def explain_batch(
+        self,
+        body: "types.BatchRequest",
+    ) -> "types.DryRunBatch":
+        """Find what `sendBatch` would do, and send nothing.
+
+        What would become of the messages, in their order. Nothing is recorded, and nothing is sent.
+"""
+        return self._once("POST", "/v1/messages/batch", query={"dryRun": "true"}, body=body, is_repeatable=True)
 
     def cancel_messages(
         self,
@@ -408,11 +439,21 @@ class AsyncRoutes:
     ) -> "types.Accepted":
         """Send a message; the channel is in the body.
 
-        Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error.
+        Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error. With `dryRun=true` it checks the same, and answers what would become of the message.
 
         idempotency_key: an id of your own for this request. Without one, each call makes a key, which its repeats share.
 """
         return await self._once("POST", "/v1/messages", body=body, is_keyed=True, idempotency_key=idempotency_key, is_repeatable=True)
+
+    async def explain_message(
+        self,
+        body: "types.SendRequest",
+    ) -> "types.DryRun":
+        """Find what `sendMessage` would do, and send nothing.
+
+        What would become of the message. Nothing is recorded, and nothing is sent.
+"""
+        return await self._once("POST", "/v1/messages", query={"dryRun": "true"}, body=body, is_repeatable=True)
 
     def list_messages(
         self,
@@ -458,11 +499,22 @@ class AsyncRoutes:
     ) -> "types.Accepted":
         """Send a message; the channel is in the path.
 
-        Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error.
+        Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error. With `dryRun=true` it checks the same, and answers what would become of the message.
 
         idempotency_key: an id of your own for this request. Without one, each call makes a key, which its repeats share.
 """
         return await self._once("POST", f"/v1/channels/{segment(channel_id)}/messages", body=body, is_keyed=True, idempotency_key=idempotency_key, is_repeatable=True)
+
+    async def explain_message_on_channel(
+        self,
+        channel_id: str,
+        body: "types.ChannelSendRequest",
+    ) -> "types.DryRun":
+        """Find what `sendMessageOnChannel` would do, and send nothing.
+
+        What would become of the message. Nothing is recorded, and nothing is sent.
+"""
+        return await self._once("POST", f"/v1/channels/{segment(channel_id)}/messages", query={"dryRun": "true"}, body=body, is_repeatable=True)
 
     async def send_batch(
         self,
@@ -472,11 +524,21 @@ class AsyncRoutes:
     ) -> "types.AcceptedBatch":
         """Send up to 100 messages, all or none.
 
-        Each message is a body of `POST /v1/messages`, and is checked like one. All are recorded in one transaction, or none: a 400 names the faulty ones. The batch counts as its number of messages for the rate limit. An Idempotency-Key is for the whole batch.
+        Each message is a body of `POST /v1/messages`, and is checked like one. All are recorded in one transaction, or none: a 400 names the faulty ones. The batch counts as its number of messages for the rate limit. An Idempotency-Key is for the whole batch. With `dryRun=true` nothing is recorded.
 
         idempotency_key: an id of your own for this request. Without one, each call makes a key, which its repeats share.
 """
         return await self._once("POST", "/v1/messages/batch", body=body, is_keyed=True, idempotency_key=idempotency_key, is_repeatable=True)
+
+    async def explain_batch(
+        self,
+        body: "types.BatchRequest",
+    ) -> "types.DryRunBatch":
+        """Find what `sendBatch` would do, and send nothing.
+
+        What would become of the messages, in their order. Nothing is recorded, and nothing is sent.
+"""
+        return await self._once("POST", "/v1/messages/batch", query={"dryRun": "true"}, body=body, is_repeatable=True)
 
     async def cancel_messages(
         self,

@@ -663,6 +663,99 @@ class WebhookReceipt(_WebhookReceiptRequired, total=False):
     """Why it could not be delivered."""
 
 
+class Wait(TypedDict):
+    """A reason to wait."""
+
+    reason: Literal["scheduled", "more_urgent", "held", "quiet_hours", "behind", "retry", "breaker_open", "waits_for_permit", "slow_start"]
+    """What it waits for: `scheduled`, the time for which it is scheduled; `more_urgent`, more urgent messages of its channel; `held`, its channel, which is held; `quiet_hours`, the end of quiet hours; `behind`, an earlier message to the same contact; `retry`, its next attempt; `breaker_open`, its channel's provider, which keeps failing; `waits_for_permit`, the limits of its channel; `slow_start`, an answer of the provider to one of its backlog."""
+    until: Optional[str]
+    """When that ends. Null if no time ends it."""
+
+
+class DryRunFallback(TypedDict):
+    """A channel by which it would go on if it is not delivered."""
+
+    channelId: str
+    """The channel by which it would go on."""
+    on: List[Literal["failed", "undelivered"]]
+    """After what."""
+    withinSeconds: int
+    """How long after its accept."""
+    issue: Optional[str]
+    """Why that channel could not send it. Null if it could."""
+
+
+class _DryRunEmailAttachmentsItemRequired(TypedDict):
+    filename: str
+    """The name of the file."""
+
+
+class DryRunEmailAttachmentsItem(_DryRunEmailAttachmentsItemRequired, total=False):
+    mimetype: str
+    """The type of the content; if it was not given, as it was recognised."""
+    url: str
+    """Its address."""
+    contentId: str
+    """By which the HTML shows it."""
+    sizeBytes: int
+    """The size of content that was sent as base64."""
+
+
+class DryRunEmail(TypedDict, total=False):
+    """The `email` of the request, without bytes. Null if it has none."""
+
+    subject: str
+    """The subject."""
+    html: str
+    """The message as HTML."""
+    fromName: str
+    """The name of the sender."""
+    replyTo: str
+    """The address that answers go to."""
+    headers: Dict[str, str]
+    """Further headers."""
+    tags: Dict[str, str]
+    """Tags for the statistics of the vendor."""
+    attachments: List["DryRunEmailAttachmentsItem"]
+    """Files, without their bytes."""
+
+
+class DryRun(TypedDict):
+    """What would become of the message. Nothing is recorded, and nothing is sent."""
+
+    requestId: str
+    """An id of this answer. It is no send."""
+    wouldSend: bool
+    """Whether it would be sent, as far as is known: now, or once what it waits for has ended."""
+    reason: Optional[str]
+    """Why it would not be sent, as its timeline would have it. Null if it would."""
+    dueAt: Optional[str]
+    """The earliest time at which its provider may be called, by what is known now. Null if it would not be sent."""
+    waitsFor: List["Wait"]
+    """What it would wait for, the strongest reason first."""
+    channelId: str
+    """The channel that would send it: a fallback if the contact is suppressed on its own alone."""
+    fallbacks: List["DryRunFallback"]
+    """The channels by which it would go on after that one, in their order."""
+    suppressed: bool
+    """Whether the contact is suppressed on the channel of the request."""
+    segments: Optional[int]
+    """How many segments it takes as SMS. Null if it is none."""
+    encoding: Optional[Literal["gsm-7", "ucs-2"]]
+    """Its encoding as SMS. Null if it is none."""
+    email: Optional["DryRunEmail"]
+    """The `email` of the request, without bytes. Null if it has none."""
+
+
+class DryRunBatch(TypedDict):
+    """What would become of the messages of a batch."""
+
+    requestId: str
+    """The id of this request."""
+    messages: List["DryRun"]
+    """In the order of the messages."""
+
+
 class Accepted(TypedDict):
     """The send is recorded. Its timeline says when the message was sent."""
 

@@ -13,9 +13,15 @@ export type Body<Name extends OperationName> = operations[Name] extends { reques
 /** The parameters that a route takes after `?`. */
 export type Query<Name extends OperationName> = NonNullable<operations[Name]['parameters']['query']>
 
-type SuccessOf<Responses> = Extract<keyof Responses, 200 | 201 | 202>
+/** A route with a 202 has its 200 for dry runs. */
+type SuccessOf<Responses> = 202 extends keyof Responses ? 202 : Extract<keyof Responses, 200 | 201>
 
 /** What a route answers; nothing for a 204. */
 export type Answer<Name extends OperationName> = [SuccessOf<operations[Name]['responses']>] extends [never]
   ? undefined
   : Json<operations[Name]['responses'][SuccessOf<operations[Name]['responses']>]>
+
+/** What a route answers to a dry run. */
+export type DryRunOf<Name extends OperationName> = operations[Name]['responses'] extends { 200: infer Part }
+  ? Json<Part>
+  : never

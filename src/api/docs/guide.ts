@@ -22,7 +22,7 @@ export interface Guide {
 /** The guides by their groups, in the order in which a client needs them. */
 export const guideGroups = {
   Start: ['first-send', 'try-it'],
-  Send: ['templates', 'media', 'mail', 'login-code', 'later-and-cancel', 'batch'],
+  Send: ['templates', 'media', 'mail', 'login-code', 'later-and-cancel', 'batch', 'dry-run'],
   Follow: ['callbacks', 'receipts', 'list', 'pagination'],
   Rely: ['errors', 'idempotent-retry', 'limits', 'suppressions', 'unsubscribe', 'never'],
   More: ['clients', 'changelog'],

@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { smsSizeOf } from '../../core/messages/segments.ts'
 import { batchFingerprint, fingerprint, hashIdempotencyKey } from '../../core/requests/idempotency-key.ts'
@@ -15,7 +15,8 @@ import { routes } from '../routes.ts'
 import { acceptedAs } from '../send/answer-repeat.ts'
 import { checkMediaContent } from '../send/check-media-content.ts'
 import { atOnce, type Schedule } from '../send/check-send-at.ts'
-import { hasIdempotencyKey, type Idempotency, keyOf } from '../send/find-earlier.ts'
+import { isDryRun } from '../send/dry-run.ts'
+import { type EarlierSend, hasIdempotencyKey, type Idempotency, keyOf } from '../send/find-earlier.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import type { CheckedSend } from '../send/record.ts'
 import type { SendSteps } from '../send/steps.ts'
@@ -31,7 +32,18 @@ export function sendBatch(
   { refuseDeclaredOversize, readBody, validate }: BodySteps,
   steps: SendSteps,
 ) {
-  const { limiter, findEarlier, answerRepeat, recordBatch, enqueue } = steps
+  const { limiter, findEarlier, answerRepeat, recordBatch, enqueue, dryRun, dryRepeat } = steps
+  const repeat = async (
+    c: Context<ApiEnv>,
+    earlier: EarlierSend,
+    channels: readonly Channel[],
+    isDry: boolean,
+  ): Promise<Response> => {
+    if (!isDry) return await answerRepeat(c, earlier, { isCounted: false })
+    const ids = channels.map(({ channelId }) => channelId)
+    const messages = await dryRepeat(c, earlier, c.var.requests, ids)
+    return answerJson(c, { requestId: c.var.requestId, messages })
+  }
   return factory.createHandlers(
     refuseDeclaredOversize,
     authenticate,
@@ -41,6 +53,7 @@ export function sendBatch(
     async (c) => {
       const { requestId, headers, deadline, caller, requests } = c.var
       const { incoming } = c.env
+      const isDry = isDryRun(c)
       const state: BatchState = { requestId, headers, deadline, caller }
       const contents = await each(requests, checkMediaContent)
       const schedules = await each(contents, async ({ sendAt }) =>
@@ -54,7 +67,7 @@ export function sendBatch(
         channels.some(({ isDeleted }) => isDeleted) || schedules.some(({ issue }) => issue)
       if (mayBeOutdated) {
         const outdated = await findEarlier(state, idempotency)
-        if (outdated) return await answerRepeat(c, outdated, { isCounted: false })
+        if (outdated) return await repeat(c, outdated, channels, isDry)
         await refuseFaulty(schedules)
         await refuseDeleted(channels)
       }
@@ -72,8 +85,9 @@ export function sendBatch(
         }
       })
       const earlier = await findEarlier(state, idempotency)
-      if (earlier) return await answerRepeat(c, earlier, { isCounted: false })
+      if (earlier) return await repeat(c, earlier, channels, isDry)
       await limiter.rateLimit(state, sends.length)
+      if (isDry) return answerJson(c, { requestId, messages: await dryRun(state, sends) })
       const recorded = await recordBatch(state, sends, idempotency)
       if ('earlier' in recorded)
         return await answerRepeat(c, recorded.earlier, { isCounted: true, messages: sends.length })

@@ -89,7 +89,12 @@ const headerRefs = (names: readonly string[]) =>
   )
 
 /** The answers of a route that refuses nothing. */
-export function answersOf({ answer, limit, isIdempotent }: Route): Record<string, AnswerDescription> {
+export function answersOf({
+  answer,
+  dryRunAnswer,
+  limit,
+  isIdempotent,
+}: Pick<Route, 'answer' | 'dryRunAnswer' | 'limit' | 'isIdempotent'>): Record<string, AnswerDescription> {
   const { status = 200, what, schema, example, types = [], hasEtag } = answer
   const ofEtag = headerRefs(['ETag'])
   const content = {
@@ -106,6 +111,7 @@ export function answersOf({ answer, limit, isIdempotent }: Route): Record<string
       headers: hasEtag ? ofEtag : headerRefs(names),
       ...(Object.keys(content).length > 0 && { content }),
     },
+    ...(dryRunAnswer && answersOf({ answer: dryRunAnswer, ...(limit && { limit }) })),
     ...(hasEtag && { 304: { description: 'Unchanged since the `If-None-Match`.', headers: ofEtag } }),
   }
 }

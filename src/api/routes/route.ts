@@ -31,6 +31,8 @@ export interface Route {
   query?: { parameters: Record<string, QueryParameter>; readQuery?: QueryReader }
   body?: Body
   answer: Answer
+  /** What `dryRun=true` answers in place of that. */
+  dryRunAnswer?: Answer & { status?: never }
   /** Refusals of its own, by the names of their examples. Refusals that follow from the rest are in openapi/refusals.ts. */
   refusals?: Refusals
   /** Its place in the answer of `GET /`. */

@@ -11,6 +11,7 @@ import { flowNotFound } from '../send/check-against-channel.ts'
 import { contentRefused } from '../send/check-media-content.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { beyondWholeLimit } from '../send/rate-limit.ts'
+import { dryRun } from './dry-runs.ts'
 import { exampleBodies, exampleIds } from './examples.ts'
 import type { Example, Refusals, Route } from './route.ts'
 import { named, uuid } from './schemas.ts'
@@ -80,6 +81,7 @@ const contentRefusals: Refusals = {
 
 const refusals: Refusals = {
   ...contentRefusals,
+  ...dryRun.refusals,
   channelNotFound: {
     summary: 'The channel does not exist, or belongs to another account',
     error: channelNotFound,
@@ -116,13 +118,15 @@ const shared = {
   permissions: ['messages:send'],
   limit: 'send',
   isIdempotent: true,
+  query: dryRun.query,
 } as const
 
 const ofOne = {
   ...shared,
   description:
-    "Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error.",
+    "Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error. With `dryRun=true` it checks the same, and answers what would become of the message.",
   answer: { status: 202, what: 'The send is recorded.', schema: accepted, example: { requestId } },
+  dryRunAnswer: dryRun.ofOne,
   refusals,
   index: { name: 'send', what: 'The routes that send messages.' },
 } as const
@@ -155,7 +159,7 @@ export const sendRoutes = {
     path: '/v1/messages/batch',
     summary: `Send up to ${maxMessages} messages, all or none`,
     description:
-      'Each message is a body of `POST /v1/messages`, and is checked like one. All are recorded in one transaction, or none: a 400 names the faulty ones. The batch counts as its number of messages for the rate limit. An Idempotency-Key is for the whole batch.',
+      'Each message is a body of `POST /v1/messages`, and is checked like one. All are recorded in one transaction, or none: a 400 names the faulty ones. The batch counts as its number of messages for the rate limit. An Idempotency-Key is for the whole batch. With `dryRun=true` nothing is recorded.',
     body: {
       schema: () => named('BatchRequest', schemas().batch),
       examples: {
@@ -182,8 +186,10 @@ export const sendRoutes = {
         messages: [{ requestId: exampleIds.flowId }, { requestId: exampleIds.conversationId }],
       },
     },
+    dryRunAnswer: dryRun.ofBatch,
     refusals: {
       ...inBatch(contentRefusals),
+      ...dryRun.refusals,
       channelsNotFound: {
         summary: 'Channels do not exist, or belong to another account',
         error: () => new ApiError('invalid_body', `messages[3].channelId: ${channelNotFound().message}`),

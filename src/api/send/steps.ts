@@ -3,6 +3,7 @@ import { createAnswerRepeat } from './answer-repeat.ts'
 import { createApplyTemplate } from './apply-template.ts'
 import { createCheckAgainstChannel } from './check-against-channel.ts'
 import { createCheckSendAt } from './check-send-at.ts'
+import { createDryRunner } from './dry-run.ts'
 import { createEnqueue } from './enqueue.ts'
 import { createFindEarlier } from './find-earlier.ts'
 import { createFindOwnChannel } from './find-own-channel.ts'
@@ -28,5 +29,6 @@ export function sendSteps(runtime: Runtime) {
     record: createRecord(runtime, findEarlier),
     recordBatch: createRecordBatch(runtime, findEarlier),
     enqueue: createEnqueue(runtime),
+    ...createDryRunner(runtime, limiter),
   }
 }

@@ -162,7 +162,7 @@ export function sinceFallback(events: readonly TimelineEvent[]): readonly Timeli
 }
 
 /** The message as the channel sends it, by the rules of an accept; or why the channel can't. */
-function carry(
+export function carry(
   { contact, message, hasPublicUrl }: Pick<EndedSend, 'contact' | 'message' | 'hasPublicUrl'>,
   { rules, countries, template: definition }: Pick<FallbackTarget, 'rules' | 'countries' | 'template'>,
 ): { message: Message } | { issue: string } {

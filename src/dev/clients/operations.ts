@@ -7,8 +7,11 @@ import { readSettings } from '../../platform/settings/settings.ts'
 
 /** A call of a client, as both clients have it as a method. */
 export interface ClientOperation {
-  /** The operationId. */
+  /** The operationId; a dry run has a name of its own. */
   name: string
+  operationId: string
+  /** Whether it is the dry run of that operation. */
+  isDryRun?: true
   method: string
   path: string
   summary: string
@@ -64,25 +67,61 @@ function withoutErrors([method, operation]: [string, Operation]): [string, Opera
 
 export const operationsOf = (document: Document): ClientOperation[] =>
   Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => {
+    Object.entries(operations).flatMap(([method, operation]) => {
       const { operationId: name, summary, description = '', responses } = operation
       const parameters = (operation.parameters ?? []) as Parameter[]
       const isKeyed = parameters.some((one) => one.in === 'header' && one.name === 'Idempotency-Key')
       const body = operation.requestBody as Content & { required: boolean }
-      const answer = schemaIn(Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1])
+      const hasDryRun = parameters.some(isOfDryRun)
+      const answer = schemaIn(
+        Object.entries(responses).find(
+          ([status]) => /^2/.test(status) && !(hasDryRun && status === '200'),
+        )?.[1],
+      )
       const items = method === 'get' && answer ? itemsOf(document.components.schemas, answer) : undefined
-      return {
-        ...{ name, method: method.toUpperCase(), path, summary, description, isKeyed },
+      const client: ClientOperation = {
+        ...{ name, operationId: name, method: method.toUpperCase(), path, summary, description, isKeyed },
         params: parameters.filter((one) => one.in === 'path').map((one) => one.name),
-        query: parameters.filter((one) => one.in === 'query'),
+        query: parameters.filter((one) => one.in === 'query' && !isOfDryRun(one)),
         isRepeatable:
           method !== 'post' || (isKeyed && !oncePosts.includes(name)) || repeatablePosts.includes(name),
         ...(body && { body: { schema: schemaIn(body) ?? '', isRequired: body.required } }),
         ...(answer !== undefined && { answer }),
         ...(items && { items }),
       }
+      return hasDryRun ? [client, dryRunOf(client, responses[200])] : [client]
     }),
   )
+
+const isOfDryRun = (parameter: Parameter) => parameter.in === 'query' && parameter.name === 'dryRun'
+
+/** Each as an operation of its own, by the operation that it tries. */
+const dryRunNames: Record<string, string> = {
+  sendMessage: 'explainMessage',
+  sendMessageOnChannel: 'explainMessageOnChannel',
+  sendBatch: 'explainBatch',
+}
+
+/** A dry run answers otherwise, so it is a method of its own. Nothing is accepted: it needs no key. */
+function dryRunOf(
+  operation: ClientOperation,
+  answer: Operation['responses'][string] | undefined,
+): ClientOperation {
+  const schema = schemaIn(answer)
+  const name = dryRunNames[operation.name]
+  if (!answer || schema === undefined || name === undefined)
+    throw new Error(`The dry run of ${operation.name} has no answer or no name`)
+  return {
+    ...operation,
+    name,
+    isDryRun: true,
+    summary: `Find what \`${operation.name}\` would do, and send nothing`,
+    description: answer.description.replace('With `dryRun=true`: w', 'W'),
+    isKeyed: false,
+    isRepeatable: true,
+    answer: schema,
+  }
+}
 
 interface Parameter {
   name: string

@@ -77,7 +77,7 @@ function snake(name: string): string {
 }
 
 function methodText(operation: ClientOperation, isAsync: boolean): string {
-  const { name, method, path, params, body, isKeyed, isRepeatable, items, answer } = operation
+  const { name, method, path, params, body, isKeyed, isRepeatable, isDryRun, items, answer } = operation
   const { query } = operation
   const named = [
     ...(isKeyed ? ['idempotency_key: Optional[str] = None'] : []),
@@ -99,6 +99,7 @@ function methodText(operation: ClientOperation, isAsync: boolean): string {
   const call = [
     ...[`"${method}"`, shownPath],
     ...(query.length > 0 ? [`query=${queryText}`] : []),
+    ...(isDryRun ? ['query={"dryRun": "true"}'] : []),
     ...(body ? ['body=body'] : []),
     ...(isKeyed ? ['is_keyed=True, idempotency_key=idempotency_key'] : []),
     ...(isRepeatable ? ['is_repeatable=True'] : []),

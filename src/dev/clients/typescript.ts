@@ -51,7 +51,7 @@ const routesText = (
   operations: readonly ClientOperation[],
 ) => `import type { CallOptions, Caller, KeyedOptions } from '../call.ts'
 import type { Pages } from '../pages.ts'
-import type { Body, Answer, Query } from '../operation-types.ts'
+import type { Answer, Body, DryRunOf, Query } from '../operation-types.ts'
 
 /** Every route of the API that is for clients, as a method. */
 export abstract class Routes {
@@ -62,12 +62,13 @@ ${operations.map(methodText).join('\n\n')}
 `
 
 function methodText(operation: ClientOperation): string {
-  const { name, method, path, params, query, body, isKeyed, isRepeatable, items } = operation
+  const { name, operationId, method, path, params, query, body, isKeyed, isRepeatable, isDryRun, items } =
+    operation
   const given = [
     ...params.map((param) => `${param}: string`),
-    ...(body ? [`body: Body<'${name}'>${body.isRequired ? '' : ' = {}'}`] : []),
+    ...(body ? [`body: Body<'${operationId}'>${body.isRequired ? '' : ' = {}'}`] : []),
     ...(query.length > 0
-      ? [`query: Query<'${name}'>${query.some(({ required }) => required) ? '' : ' = {}'}`]
+      ? [`query: Query<'${operationId}'>${query.some(({ required }) => required) ? '' : ' = {}'}`]
       : []),
     `options: ${isKeyed ? 'KeyedOptions' : 'CallOptions'} = {}`,
   ].join(', ')
@@ -77,6 +78,7 @@ function methodText(operation: ClientOperation): string {
     `method: '${method}'`,
     `path: ${params.length > 0 ? url : `'${path}'`}`,
     ...(query.length > 0 ? ['query'] : []),
+    ...(isDryRun ? ["query: { dryRun: 'true' }"] : []),
     ...(body ? ['body'] : []),
     ...(isKeyed ? ['isKeyed: true'] : []),
     ...(isRepeatable ? ['isRepeatable: true'] : []),
@@ -87,7 +89,7 @@ function methodText(operation: ClientOperation): string {
     return `${comment}  ${name}(${given}): Pages<Answer<'${name}'>, '${items.field}'> {
     return this.call.pages('${items.field}', { ${request} })
   }`
-  return `${comment}  ${name}(${given}): Promise<Answer<'${name}'>> {
+  return `${comment}  ${name}(${given}): Promise<${isDryRun ? 'DryRunOf' : 'Answer'}<'${operationId}'>> {
     return this.call.once({ ${request} })
   }`
 }

@@ -1,7 +1,7 @@
 // Written by `npm run clients` from the OpenAPI document, not by hand.
 import type { CallOptions, Caller, KeyedOptions } from '../call.ts'
 import type { Pages } from '../pages.ts'
-import type { Body, Answer, Query } from '../operation-types.ts'
+import type { Answer, Body, DryRunOf, Query } from '../operation-types.ts'
 
 /** Every route of the API that is for clients, as a method. */
 export abstract class Routes {
@@ -10,13 +10,25 @@ export abstract class Routes {
   /**
    * Send a message; the channel is in the body.
    *
-   * Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error.
+   * Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error. With `dryRun=true` it checks the same, and answers what would become of the message.
    *
    * @param body the JSON of the request.
    * @param options an `idempotencyKey` of your own, and a `signal`.
    */
   sendMessage(body: Body<'sendMessage'>, options: KeyedOptions = {}): Promise<Answer<'sendMessage'>> {
     return this.call.once({ method: 'POST', path: '/v1/messages', body, isKeyed: true, isRepeatable: true, options })
+  }
+
+  /**
+   * Find what `sendMessage` would do, and send nothing.
+   *
+   * What would become of the message. Nothing is recorded, and nothing is sent.
+   *
+   * @param body the JSON of the request.
+   * @param options a `signal` that ends the call.
+   */
+  explainMessage(body: Body<'sendMessage'>, options: CallOptions = {}): Promise<DryRunOf<'sendMessage'>> {
+    return this.call.once({ method: 'POST', path: '/v1/messages', query: { dryRun: 'true' }, body, isRepeatable: true, options })
   }
 
   /**
@@ -34,7 +46,7 @@ export abstract class Routes {
   /**
    * Send a message; the channel is in the path.
    *
-   * Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error.
+   * Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error. With `dryRun=true` it checks the same, and answers what would become of the message.
    *
    * @param channelId as an answer of the API has it.
    * @param body the JSON of the request.
@@ -45,15 +57,40 @@ export abstract class Routes {
   }
 
   /**
+   * Find what `sendMessageOnChannel` would do, and send nothing.
+   *
+   * What would become of the message. Nothing is recorded, and nothing is sent.
+   *
+   * @param channelId as an answer of the API has it.
+   * @param body the JSON of the request.
+   * @param options a `signal` that ends the call.
+   */
+  explainMessageOnChannel(channelId: string, body: Body<'sendMessageOnChannel'>, options: CallOptions = {}): Promise<DryRunOf<'sendMessageOnChannel'>> {
+    return this.call.once({ method: 'POST', path: `/v1/channels/${this.call.segment(channelId)}/messages`, query: { dryRun: 'true' }, body, isRepeatable: true, options })
+  }
+
+  /**
    * Send up to 100 messages, all or none.
    *
-   * Each message is a body of `POST /v1/messages`, and is checked like one. All are recorded in one transaction, or none: a 400 names the faulty ones. The batch counts as its number of messages for the rate limit. An Idempotency-Key is for the whole batch.
+   * Each message is a body of `POST /v1/messages`, and is checked like one. All are recorded in one transaction, or none: a 400 names the faulty ones. The batch counts as its number of messages for the rate limit. An Idempotency-Key is for the whole batch. With `dryRun=true` nothing is recorded.
    *
    * @param body the JSON of the request.
    * @param options an `idempotencyKey` of your own, and a `signal`.
    */
   sendBatch(body: Body<'sendBatch'>, options: KeyedOptions = {}): Promise<Answer<'sendBatch'>> {
     return this.call.once({ method: 'POST', path: '/v1/messages/batch', body, isKeyed: true, isRepeatable: true, options })
+  }
+
+  /**
+   * Find what `sendBatch` would do, and send nothing.
+   *
+   * What would become of the messages, in their order. Nothing is recorded, and nothing is sent.
+   *
+   * @param body the JSON of the request.
+   * @param options a `signal` that ends the call.
+   */
+  explainBatch(body: Body<'sendBatch'>, options: CallOptions = {}): Promise<DryRunOf<'sendBatch'>> {
+    return this.call.once({ method: 'POST', path: '/v1/messages/batch', query: { dryRun: 'true' }, body, isRepeatable: true, options })
   }
 
   /**

@@ -20,7 +20,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message; the channel is in the body
-         * @description Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error.
+         * @description Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error. With `dryRun=true` it checks the same, and answers what would become of the message.
          */
         post: operations["sendMessage"];
         delete?: never;
@@ -40,7 +40,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message; the channel is in the path
-         * @description Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error.
+         * @description Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error. With `dryRun=true` it checks the same, and answers what would become of the message.
          */
         post: operations["sendMessageOnChannel"];
         delete?: never;
@@ -60,7 +60,7 @@ export interface paths {
         put?: never;
         /**
          * Send up to 100 messages, all or none
-         * @description Each message is a body of `POST /v1/messages`, and is checked like one. All are recorded in one transaction, or none: a 400 names the faulty ones. The batch counts as its number of messages for the rate limit. An Idempotency-Key is for the whole batch.
+         * @description Each message is a body of `POST /v1/messages`, and is checked like one. All are recorded in one transaction, or none: a 400 names the faulty ones. The batch counts as its number of messages for the rate limit. An Idempotency-Key is for the whole batch. With `dryRun=true` nothing is recorded.
          */
         post: operations["sendBatch"];
         delete?: never;
@@ -1471,6 +1471,110 @@ export interface components {
             /** @description Why it could not be delivered. */
             reason?: string | null;
         };
+        /** @description A reason to wait. */
+        Wait: {
+            /**
+             * @description What it waits for: `scheduled`, the time for which it is scheduled; `more_urgent`, more urgent messages of its channel; `held`, its channel, which is held; `quiet_hours`, the end of quiet hours; `behind`, an earlier message to the same contact; `retry`, its next attempt; `breaker_open`, its channel's provider, which keeps failing; `waits_for_permit`, the limits of its channel; `slow_start`, an answer of the provider to one of its backlog.
+             * @enum {string}
+             */
+            reason: "scheduled" | "more_urgent" | "held" | "quiet_hours" | "behind" | "retry" | "breaker_open" | "waits_for_permit" | "slow_start";
+            /**
+             * Format: date-time
+             * @description When that ends. Null if no time ends it.
+             */
+            until: string | null;
+        };
+        /** @description A channel by which it would go on if it is not delivered. */
+        DryRunFallback: {
+            /**
+             * Format: uuid
+             * @description The channel by which it would go on.
+             */
+            channelId: string;
+            /** @description After what. */
+            on: ("failed" | "undelivered")[];
+            /** @description How long after its accept. */
+            withinSeconds: number;
+            /** @description Why that channel could not send it. Null if it could. */
+            issue: string | null;
+        };
+        /** @description What would become of the message. Nothing is recorded, and nothing is sent. */
+        DryRun: {
+            /**
+             * Format: uuid
+             * @description An id of this answer. It is no send.
+             */
+            requestId: string;
+            /** @description Whether it would be sent, as far as is known: now, or once what it waits for has ended. */
+            wouldSend: boolean;
+            /** @description Why it would not be sent, as its timeline would have it. Null if it would. */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description The earliest time at which its provider may be called, by what is known now. Null if it would not be sent.
+             */
+            dueAt: string | null;
+            /** @description What it would wait for, the strongest reason first. */
+            waitsFor: components["schemas"]["Wait"][];
+            /**
+             * Format: uuid
+             * @description The channel that would send it: a fallback if the contact is suppressed on its own alone.
+             */
+            channelId: string;
+            /** @description The channels by which it would go on after that one, in their order. */
+            fallbacks: components["schemas"]["DryRunFallback"][];
+            /** @description Whether the contact is suppressed on the channel of the request. */
+            suppressed: boolean;
+            /** @description How many segments it takes as SMS. Null if it is none. */
+            segments: number | null;
+            /**
+             * @description Its encoding as SMS. Null if it is none.
+             * @enum {string|null}
+             */
+            encoding: "gsm-7" | "ucs-2" | null;
+            /** @description The `email` of the request, without bytes. Null if it has none. */
+            email: {
+                /** @description The subject. */
+                subject?: string;
+                /** @description The message as HTML. */
+                html?: string;
+                /** @description The name of the sender. */
+                fromName?: string;
+                /** @description The address that answers go to. */
+                replyTo?: string;
+                /** @description Further headers. */
+                headers?: {
+                    [key: string]: string;
+                };
+                /** @description Tags for the statistics of the vendor. */
+                tags?: {
+                    [key: string]: string;
+                };
+                /** @description Files, without their bytes. */
+                attachments?: {
+                    /** @description The name of the file. */
+                    filename: string;
+                    /** @description The type of the content; if it was not given, as it was recognised. */
+                    mimetype?: string;
+                    /** @description Its address. */
+                    url?: string;
+                    /** @description By which the HTML shows it. */
+                    contentId?: string;
+                    /** @description The size of content that was sent as base64. */
+                    sizeBytes?: number;
+                }[];
+            } | null;
+        };
+        /** @description What would become of the messages of a batch. */
+        DryRunBatch: {
+            /**
+             * Format: uuid
+             * @description The id of this request.
+             */
+            requestId: string;
+            /** @description In the order of the messages. */
+            messages: components["schemas"]["DryRun"][];
+        };
         /** @description The send is recorded. Its timeline says when the message was sent. */
         Accepted: {
             /**
@@ -2644,6 +2748,10 @@ export type CancelRequest = components['schemas']['CancelRequest'];
 export type SendList = components['schemas']['SendList'];
 export type MoveRequest = components['schemas']['MoveRequest'];
 export type WebhookReceipt = components['schemas']['WebhookReceipt'];
+export type Wait = components['schemas']['Wait'];
+export type DryRunFallback = components['schemas']['DryRunFallback'];
+export type DryRun = components['schemas']['DryRun'];
+export type DryRunBatch = components['schemas']['DryRunBatch'];
 export type Accepted = components['schemas']['Accepted'];
 export type AcceptedBatch = components['schemas']['AcceptedBatch'];
 export type Health = components['schemas']['Health'];
@@ -2794,7 +2902,10 @@ export interface operations {
     };
     sendMessage: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` answers what would become of the message, and sends nothing. Default: `false`. */
+                dryRun?: "true" | "false";
+            };
             header?: {
                 /** @description Makes the request safe to repeat: a repeat within 24 hours, with the same key and the same body, gets the same answer and sends nothing. 1 to 255 characters, bare or in double quotes. */
                 "Idempotency-Key"?: string;
@@ -2810,6 +2921,35 @@ export interface operations {
             };
         };
         responses: {
+            /** @description With `dryRun=true`: what would become of the message. Nothing is recorded, and nothing is sent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "requestId": "01a1fde3-04b0-709e-bec0-b940cc7af3c0",
+                     *       "wouldSend": true,
+                     *       "reason": null,
+                     *       "dueAt": "2026-11-22T07:00:00.000Z",
+                     *       "waitsFor": [
+                     *         {
+                     *           "reason": "quiet_hours",
+                     *           "until": "2026-11-22T07:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "channelId": "01a1fde0-fa4b-754d-8e02-ab49c67ccb75",
+                     *       "fallbacks": [],
+                     *       "suppressed": false,
+                     *       "segments": 1,
+                     *       "encoding": "gsm-7",
+                     *       "email": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
             /** @description The send is recorded. */
             202: {
                 headers: {
@@ -2828,7 +2968,10 @@ export interface operations {
     };
     sendMessageOnChannel: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` answers what would become of the message, and sends nothing. Default: `false`. */
+                dryRun?: "true" | "false";
+            };
             header?: {
                 /** @description Makes the request safe to repeat: a repeat within 24 hours, with the same key and the same body, gets the same answer and sends nothing. 1 to 255 characters, bare or in double quotes. */
                 "Idempotency-Key"?: string;
@@ -2850,6 +2993,35 @@ export interface operations {
             };
         };
         responses: {
+            /** @description With `dryRun=true`: what would become of the message. Nothing is recorded, and nothing is sent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "requestId": "01a1fde3-04b0-709e-bec0-b940cc7af3c0",
+                     *       "wouldSend": true,
+                     *       "reason": null,
+                     *       "dueAt": "2026-11-22T07:00:00.000Z",
+                     *       "waitsFor": [
+                     *         {
+                     *           "reason": "quiet_hours",
+                     *           "until": "2026-11-22T07:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "channelId": "01a1fde0-fa4b-754d-8e02-ab49c67ccb75",
+                     *       "fallbacks": [],
+                     *       "suppressed": false,
+                     *       "segments": 1,
+                     *       "encoding": "gsm-7",
+                     *       "email": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
             /** @description The send is recorded. */
             202: {
                 headers: {
@@ -2868,7 +3040,10 @@ export interface operations {
     };
     sendBatch: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` answers what would become of the message, and sends nothing. Default: `false`. */
+                dryRun?: "true" | "false";
+            };
             header?: {
                 /** @description Makes the request safe to repeat: a repeat within 24 hours, with the same key and the same body, gets the same answer and sends nothing. 1 to 255 characters, bare or in double quotes. */
                 "Idempotency-Key"?: string;
@@ -2884,6 +3059,40 @@ export interface operations {
             };
         };
         responses: {
+            /** @description With `dryRun=true`: what would become of the messages, in their order. Nothing is recorded, and nothing is sent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "requestId": "01a1fde0-fa52-7fd1-93c5-6a1b4f3f4a10",
+                     *       "messages": [
+                     *         {
+                     *           "requestId": "01a1fde3-04b0-709e-bec0-b940cc7af3c0",
+                     *           "wouldSend": true,
+                     *           "reason": null,
+                     *           "dueAt": "2026-11-22T07:00:00.000Z",
+                     *           "waitsFor": [
+                     *             {
+                     *               "reason": "quiet_hours",
+                     *               "until": "2026-11-22T07:00:00.000Z"
+                     *             }
+                     *           ],
+                     *           "channelId": "01a1fde0-fa4b-754d-8e02-ab49c67ccb75",
+                     *           "fallbacks": [],
+                     *           "suppressed": false,
+                     *           "segments": 1,
+                     *           "encoding": "gsm-7",
+                     *           "email": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DryRunBatch"];
+                };
+            };
             /** @description All sends are recorded. */
             202: {
                 headers: {
