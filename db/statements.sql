@@ -3415,6 +3415,10 @@ union all
 (select request_id from scheduled_sends
  where reference = any((select $1::text[])::text[]) limit 21);
 
+-- mark_try: Marks a send as the try of its channel by an operator.
+insert into send_events (request_id, at, event, fields)
+select $1::uuid, clock_timestamp(), 'tried', json_build_object();
+
 -- media_content: Reads the content of media.
 select content from media where request_id = $1;
 

@@ -10,8 +10,8 @@ export interface NewSend extends Omit<SendRequest, 'mediaContent'>, Partial<SmsS
   requestId: string
   accountId: string
   channelId: string
-  /** The API key that posts it. */
-  apiKeyId: string
+  /** The API key that posts it; null for the try of a channel. */
+  apiKeyId: string | null
   ordering: Ordering
   /** How long it may wait: by its channel, and no longer than its own `expiresInSeconds`. Undefined if it doesn't expire. */
   expireAfterSeconds: number | undefined

@@ -73,6 +73,8 @@ const pages: [name: string, path: (world: LongWorld) => string][] = [
   ['channel-new', () => '/channels/new?account='],
   ['channel-new-smtp', ({ accountId }) => `/channels/new?accountId=${accountId}&provider=smtp`],
   ['channel-change', ({ channelId }) => `/channels/${channelId}/change`],
+  ['channel-try', ({ channelId }) => `/channels/${channelId}/try`],
+  ['channel-tried', ({ channelId, requestId }) => `/channels/${channelId}/try?requestId=${requestId}`],
   ['templates', ({ channelId }) => `/channels/${channelId}/templates`],
   ['template-set', ({ channelId }) => `/channels/${channelId}/templates/set`],
   ['endpoint-new', ({ accountId }) => `/endpoints/new?accountId=${accountId}`],

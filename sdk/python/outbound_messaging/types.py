@@ -1185,6 +1185,15 @@ class AcceptedEvent(TypedDict):
     """The name of the event."""
 
 
+class TriedEvent(TypedDict):
+    """An operator tried the channel with it: no client posted it."""
+
+    at: str
+    """The time, in UTC."""
+    event: Literal["tried"]
+    """The name of the event."""
+
+
 class _ScheduledEventRequired(TypedDict):
     at: str
     """The time, in UTC."""
@@ -1739,7 +1748,7 @@ class MediaByUrl(_MediaByUrlRequired, total=False):
     """The content in base64, at most 16 MiB when decoded: the standard alphabet, line breaks ignored, padding optional. Or a URL of the form `data:<type>;base64,<content>`."""
 
 
-TimelineEvent = Union["AcceptedEvent", "ScheduledEvent", "ConversationClosedEvent", "AttemptStartedEvent", "AttemptFinishedEvent", "AttemptLostEvent", "RetryScheduledEvent", "PostponedEvent", "ChannelHeldEvent", "SentEvent", "FailedEvent", "UncertainEvent", "SettledEvent", "CanceledEvent", "ReplayedEvent", "DeliveredEvent", "ReadEvent", "UndeliveredEvent", "ReceiptEvent", "ComplainedEvent", "UnsubscribedEvent", "FellBackEvent", "ErasedEvent"]
+TimelineEvent = Union["AcceptedEvent", "TriedEvent", "ScheduledEvent", "ConversationClosedEvent", "AttemptStartedEvent", "AttemptFinishedEvent", "AttemptLostEvent", "RetryScheduledEvent", "PostponedEvent", "ChannelHeldEvent", "SentEvent", "FailedEvent", "UncertainEvent", "SettledEvent", "CanceledEvent", "ReplayedEvent", "DeliveredEvent", "ReadEvent", "UndeliveredEvent", "ReceiptEvent", "ComplainedEvent", "UnsubscribedEvent", "FellBackEvent", "ErasedEvent"]
 
 ErrorCode = Literal["invalid_http", "invalid_body", "unsupported_content_type", "body_too_large", "body_incomplete", "invalid_query", "invalid_idempotency_key", "invalid_media", "invalid_template", "flow_not_found", "unsupported_by_channel", "batch_too_large", "too_many_endpoints", "endpoint_disabled", "invalid_receipt", "invalid_api_key", "missing_permission", "invalid_signature", "channel_not_found", "message_not_found", "endpoint_not_found", "suppression_not_found", "unsubscribe_link_not_found", "media_not_found", "route_not_found", "method_not_allowed", "not_cancelable", "not_movable", "idempotency_key_reused", "rate_limited", "key_rate_limited", "too_many_failures", "internal_error", "unavailable", "endpoint_not_called", "not_ready"]
 

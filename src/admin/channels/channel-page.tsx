@@ -79,6 +79,9 @@ export function ChannelPage({
 
 const SetupLinks = ({ channelId }: { channelId: string }) => (
   <p class="row">
+    <a class="button" href={`/channels/${channelId}/try`}>
+      Try…
+    </a>
     <a class="button" href={`/channels/${channelId}/change`}>
       Change…
     </a>

@@ -30,6 +30,7 @@ import { DeletePage } from './delete-page.tsx'
 import { channelForms } from './form/routes.tsx'
 import { ChannelListPage } from './list-page.tsx'
 import { templates } from './templates/routes.tsx'
+import { tries } from './try.tsx'
 
 const pageSize = 50
 const reasonsShown = 20
@@ -51,6 +52,7 @@ export function channels(runtime: AdminRuntime): AdminApp {
   // Before the pages of one channel, of which `new` would be an id.
   app.route('/', channelForms(runtime))
   app.route('/', templates(runtime))
+  app.route('/', tries(runtime))
   app.get('/', allow('reader'), async (c) => {
     const filter = { ...filterOf(c.req.query()), account: c.get('account')?.accountId }
     const after = places.read(c.req.query('after'))

@@ -15,7 +15,8 @@ import { ForRole } from '../page/for-role.tsx'
 import { Moment, State, stateWords } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { MessageContent } from '../page/message-content.tsx'
-import { Fact, SendDetails } from './send-details.tsx'
+import { Answer } from './answer.tsx'
+import { SendDetails } from './send-details.tsx'
 import { SendTabs } from './send-tabs.tsx'
 import { SentTwice } from './sent-twice.tsx'
 import { Suppressed, type SuppressedSend } from './suppressed.tsx'
@@ -183,14 +184,7 @@ function Entry({ at, event, wait, text, answer }: ExplanationEntry) {
       <li class={`entry ${event}`}>
         <Moment at={at} precise />
         <p>{text}</p>
-        {answer && (
-          <dl class="answer">
-            {answer.status !== null && <Fact name="Provider status">{answer.status}</Fact>}
-            {answer.code !== null && <Fact name="Code">{answer.code}</Fact>}
-            {answer.meaning !== null && <Fact name="Meaning">{answer.meaning}</Fact>}
-            {answer.messageId !== null && <Fact name="Provider message id">{answer.messageId}</Fact>}
-          </dl>
-        )}
+        {answer && <Answer answer={answer} />}
       </li>
     </>
   )

@@ -26,6 +26,7 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
     const what = `Accepted: a ${messageType} message to ${contact.value} by the channel ${channel.name} (${channel.provider})`
     return { text: `${what}${flow}.${behind}` }
   },
+  tried: () => ({ text: 'An operator tried the channel with it: no client posted it.' }),
   scheduled: ({ sendAt, contactChanged }, _timeline, { now }) => ({
     text: `${contactChanged ? 'Given to another contact' : 'Scheduled'}: to be sent at ${clock(sendAt, now)}, and not before.`,
   }),

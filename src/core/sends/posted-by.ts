@@ -1,6 +1,6 @@
 /** How a send was posted, as far as that is known. */
 export interface PostedBy {
-  /** Null if a process of an earlier release accepted it, or moved it when it was due. */
+  /** Null if an operator tried the channel, or a process of an earlier release accepted it, or moved it when it was due. */
   apiKeyId: string | null
   /** How the key is shown; null if it is no longer there. */
   apiKeyPrefix: string | null
@@ -15,7 +15,7 @@ export interface PostedBy {
 /** By which API key a send came, in words. */
 export function apiKeyWords({ apiKeyId, apiKeyPrefix }: PostedBy): string {
   if (apiKeyId === null)
-    return 'not recorded: a process of an earlier release accepted the send, or moved it when it was due'
+    return 'not recorded: an operator tried the channel, or a process of an earlier release accepted the send, or moved it when it was due'
   return apiKeyPrefix === null ? `${apiKeyId}, which is no longer there` : `${apiKeyPrefix}…`
 }
 

@@ -48,6 +48,7 @@ const fault = choice<Fault>('Whose fault a failed call is', {
  */
 export const timelineEvents = {
   accepted: { when: 'The send is recorded.', fields: {} },
+  tried: { when: 'An operator tried the channel with it: no client posted it.', fields: {} },
   scheduled: {
     when: 'It was accepted to be sent later, or was moved to another time or contact.',
     fields: {

@@ -44,6 +44,7 @@ interface OwnFields {
     priority?: Priority | undefined
     reference?: string | undefined
   }
+  tried: { by: string }
   canceled: { accountId: string } | { by: string }
   attempt_started: EventFields['attempt_started'] & { conversationId: string }
   retry_scheduled: { reason: string | undefined; nextAttemptAt: Date | null | undefined }

@@ -10,7 +10,7 @@ const sources = [
   'src/sends',
   'src/platform',
   'src/queue',
-  'src/sends',
+  'src/setup',
   'src',
   'workers',
 ]

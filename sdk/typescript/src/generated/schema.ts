@@ -1120,7 +1120,7 @@ export interface components {
             name?: string;
         };
         /** @description One of these. Others may be added: ignore unknown ones. */
-        TimelineEvent: components["schemas"]["AcceptedEvent"] | components["schemas"]["ScheduledEvent"] | components["schemas"]["ConversationClosedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptFinishedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["RetryScheduledEvent"] | components["schemas"]["PostponedEvent"] | components["schemas"]["ChannelHeldEvent"] | components["schemas"]["SentEvent"] | components["schemas"]["FailedEvent"] | components["schemas"]["UncertainEvent"] | components["schemas"]["SettledEvent"] | components["schemas"]["CanceledEvent"] | components["schemas"]["ReplayedEvent"] | components["schemas"]["DeliveredEvent"] | components["schemas"]["ReadEvent"] | components["schemas"]["UndeliveredEvent"] | components["schemas"]["ReceiptEvent"] | components["schemas"]["ComplainedEvent"] | components["schemas"]["UnsubscribedEvent"] | components["schemas"]["FellBackEvent"] | components["schemas"]["ErasedEvent"];
+        TimelineEvent: components["schemas"]["AcceptedEvent"] | components["schemas"]["TriedEvent"] | components["schemas"]["ScheduledEvent"] | components["schemas"]["ConversationClosedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptFinishedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["RetryScheduledEvent"] | components["schemas"]["PostponedEvent"] | components["schemas"]["ChannelHeldEvent"] | components["schemas"]["SentEvent"] | components["schemas"]["FailedEvent"] | components["schemas"]["UncertainEvent"] | components["schemas"]["SettledEvent"] | components["schemas"]["CanceledEvent"] | components["schemas"]["ReplayedEvent"] | components["schemas"]["DeliveredEvent"] | components["schemas"]["ReadEvent"] | components["schemas"]["UndeliveredEvent"] | components["schemas"]["ReceiptEvent"] | components["schemas"]["ComplainedEvent"] | components["schemas"]["UnsubscribedEvent"] | components["schemas"]["FellBackEvent"] | components["schemas"]["ErasedEvent"];
         Timeline: {
             /**
              * Format: uuid
@@ -2088,6 +2088,19 @@ export interface components {
              */
             event: "accepted";
         };
+        /** @description An operator tried the channel with it: no client posted it. */
+        TriedEvent: {
+            /**
+             * Format: date-time
+             * @description The time, in UTC.
+             */
+            at: string;
+            /**
+             * @description The name of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "tried";
+        };
         /** @description It was accepted to be sent later, or was moved to another time or contact. */
         ScheduledEvent: {
             /**
@@ -2774,6 +2787,7 @@ export type BatchRequest = components['schemas']['BatchRequest'];
 export type NewEndpoint = components['schemas']['NewEndpoint'];
 export type EndpointChange = components['schemas']['EndpointChange'];
 export type AcceptedEvent = components['schemas']['AcceptedEvent'];
+export type TriedEvent = components['schemas']['TriedEvent'];
 export type ScheduledEvent = components['schemas']['ScheduledEvent'];
 export type ConversationClosedEvent = components['schemas']['ConversationClosedEvent'];
 export type AttemptStartedEvent = components['schemas']['AttemptStartedEvent'];
