@@ -573,17 +573,17 @@ where c.deleted_at is null group by provider;
 -- channels_given: Reads channels for operators.
 select c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
   c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
-  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue",
-  c.shown_config as "shownConfig"
+  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.by_priority as "waitingBy",
+  w.oldest as "oldestDue", c.shown_config as "shownConfig"
 from channels c join accounts a on a.id = c.account_id
 cross join lateral (
-  select count(*)::int as waiting, min(next_attempt_at) as oldest
-  from (select s.next_attempt_at
-        from unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
-          select s.next_attempt_at from sends s
+  select least(sum(counted.number), 1001)::int as waiting, min(counted.oldest) as oldest,
+         json_object_agg(each_priority.priority, counted.number) as by_priority
+  from unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
+    select count(*)::int as number, min(next_attempt_at) as oldest
+    from (select s.next_attempt_at from sends s
           where s.channel_id = c.id and s.priority = each_priority.priority and s.finished_at is null
-          order by s.next_attempt_at limit 1001) s
-        order by s.next_attempt_at limit 1001) first) w
+          order by s.next_attempt_at limit 1001) first) counted) w
 where c.id = any((select $1::uuid[])::uuid[]);
 
 -- channels_of_sends: Finds the channels of the sends that receipts are about.
@@ -3234,8 +3234,8 @@ order by a.id desc limit $3;
 -- After the place of $5: the rank, $6: the name, $7: the id; $8: how many.
 select page.rank, c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
   c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
-  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue",
-  c.shown_config as "shownConfig"
+  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.by_priority as "waitingBy",
+  w.oldest as "oldestDue", c.shown_config as "shownConfig"
 from (
   select c.id, r.rank
   from channels c join accounts a on a.id = c.account_id
@@ -3251,13 +3251,13 @@ from (
   order by 2, c.name, c.id limit $8) page
 join channels c on c.id = page.id join accounts a on a.id = c.account_id
 cross join lateral (
-  select count(*)::int as waiting, min(next_attempt_at) as oldest
-  from (select s.next_attempt_at
-        from unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
-          select s.next_attempt_at from sends s
+  select least(sum(counted.number), 1001)::int as waiting, min(counted.oldest) as oldest,
+         json_object_agg(each_priority.priority, counted.number) as by_priority
+  from unnest(enum_range(null::priority)) as each_priority (priority) cross join lateral (
+    select count(*)::int as number, min(next_attempt_at) as oldest
+    from (select s.next_attempt_at from sends s
           where s.channel_id = c.id and s.priority = each_priority.priority and s.finished_at is null
-          order by s.next_attempt_at limit 1001) s
-        order by s.next_attempt_at limit 1001) first) w
+          order by s.next_attempt_at limit 1001) first) counted) w
 order by page.rank, c.name, c.id;
 
 -- list_endpoints: Lists a page of all endpoints, those first that get no callbacks, for operators.

@@ -1,6 +1,7 @@
 import type { QuietHours } from '../../src/core/channels/quiet-hours.ts'
 import type { ShownConfig } from '../../src/core/channels/shown-config.ts'
 import type { FallbackCause } from '../../src/core/sends/fallback.ts'
+import type { Priority } from '../../src/core/sends/priority.ts'
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 import type { AutoCause } from '../../src/core/suppression/suppression.ts'
 import type { Database } from '../connection/client.ts'
@@ -23,6 +24,8 @@ export interface ListedChannel {
   deletedAt: Date | null
   /** Sends that have not ended, without scheduled ones; counted to `countedWaiting`. */
   waiting: number
+  /** The same by priority. */
+  waitingBy: Record<Priority, number>
   /** When the first of them was due, or will be. */
   oldestDue: Date | null
   shownConfig: ShownConfig | null
@@ -43,19 +46,19 @@ const rank = sqlText`
 const columns = sqlText`
   c.id as "channelId", c.account_id as "accountId", c.name, a.name as "accountName", c.provider,
   c.held_at as "heldAt", c.held_reason as "heldReason", c.breaker_open_until as "breakerOpenUntil",
-  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.oldest as "oldestDue",
-  c.shown_config as "shownConfig"`
+  c.breaker_opened_at as "breakerOpenedAt", c.deleted_at as "deletedAt", w.waiting, w.by_priority as "waitingBy",
+  w.oldest as "oldestDue", c.shown_config as "shownConfig"`
 
 /** SQL of what waits of a channel `c`, read from the index of waiting sends. */
 const backlog = sqlText`
   cross join lateral (
-    select count(*)::int as waiting, min(next_attempt_at) as oldest
-    from (select s.next_attempt_at
-          from ${eachPriority} cross join lateral (
-            select s.next_attempt_at from sends s
+    select least(sum(counted.number), ${countedWaiting + 1})::int as waiting, min(counted.oldest) as oldest,
+           json_object_agg(each_priority.priority, counted.number) as by_priority
+    from ${eachPriority} cross join lateral (
+      select count(*)::int as number, min(next_attempt_at) as oldest
+      from (select s.next_attempt_at from sends s
             where s.channel_id = c.id and s.priority = each_priority.priority and s.finished_at is null
-            order by s.next_attempt_at limit ${countedWaiting + 1}) s
-          order by s.next_attempt_at limit ${countedWaiting + 1}) first) w`
+            order by s.next_attempt_at limit ${countedWaiting + 1}) first) counted) w`
 
 /** The place of a channel in the list, after which a page begins. */
 export interface ChannelPlace {

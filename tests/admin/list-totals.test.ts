@@ -6,7 +6,7 @@ import { keepSandboxMessage } from '../../db/sends/sandbox-messages.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
 import { newId } from '../../src/core/requests/new-id.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
-import { type Account, buildAccount, newContact } from '../support/builders.ts'
+import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'
 import { getPage } from '../support/pages.ts'
 import { startTestService, type TestService, testSuppressionKey } from '../support/service.ts'
 
@@ -79,4 +79,17 @@ test('the inbox says how many messages it has', async () => {
   } as const
   for (let n = 0; n < many; n++) await keepSandboxMessage(service.runtime.db, message)
   expect(await textOf('/inbox')).toContain(`${many} messages that the sandbox received`)
+})
+
+test('what waits of a channel is counted by priority, unless all of it is normal, and each number leads to its list', async () => {
+  const { channelId, ...one } = await buildAccount(service)
+  const send = (priority: string) => accept(service, { ...one, channelId }, { ...textBody(), priority })
+  await send('normal')
+  const page = async () => await getPage(`${admin.url}/channels/${channelId}`)
+  expect((await page()).text).not.toContain('1 normal')
+  for (const priority of ['bulk', 'bulk', 'urgent']) await send(priority)
+  const { text, html } = await page()
+  expect(text).toMatch(/1 urgent ?, 1 normal ?, 2 bulk/)
+  const [, link = ''] = /<a href="([^"]*)">2 bulk/.exec(html) ?? []
+  expect(await textOf(link.replaceAll('&amp;', '&'))).toContain('2 sends')
 })

@@ -1,5 +1,6 @@
 import { countedWaiting, type LastFailure, type ListedChannel } from '../../../db/overview/channels.ts'
 import { channelStatus } from '../../core/channels/channel-status.ts'
+import { priorities } from '../../core/sends/priority.ts'
 import { formatCount } from '../numbers/spans.ts'
 import { Moment } from '../page/inline-elements.tsx'
 import { listLink } from '../sends/list-form.ts'
@@ -49,18 +50,32 @@ export function LastFailedAnswer({ requestId, at, record }: LastFailure) {
   )
 }
 
-/** How many sends wait, and since when the first has been due. Beyond a number they are not counted. */
+const counted = (number: number) =>
+  number > countedWaiting ? `more than ${formatCount(countedWaiting)}` : formatCount(number)
+
+/** How many sends wait, by priority if not all are normal, and since when the first has been due. Beyond a number they are not counted. */
 export function Waiting({
-  channel: { channelId, waiting, oldestDue },
+  channel: { channelId, waiting, waitingBy, oldestDue },
 }: {
-  channel: Pick<ListedChannel, 'channelId' | 'waiting' | 'oldestDue'>
+  channel: Pick<ListedChannel, 'channelId' | 'waiting' | 'waitingBy' | 'oldestDue'>
 }) {
   if (waiting === 0) return <>0</>
+  const kinds = priorities.filter((priority) => waitingBy[priority] > 0)
   return (
     <>
-      <a href={listLink({ channelId, status: 'waiting_now' })}>
-        {waiting > countedWaiting ? `more than ${formatCount(countedWaiting)}` : formatCount(waiting)}
-      </a>
+      <a href={listLink({ channelId, status: 'waiting_now' })}>{counted(waiting)}</a>
+      {kinds.some((kind) => kind !== 'normal') && (
+        <small class="below">
+          {kinds.map((priority, place) => (
+            <>
+              {place > 0 && ', '}
+              <a href={listLink({ channelId, status: 'waiting_now', priority })}>
+                {counted(waitingBy[priority])} {priority}
+              </a>
+            </>
+          ))}
+        </small>
+      )}
       <Overdue at={oldestDue} />
     </>
   )
