@@ -148,13 +148,16 @@ const mailIssue =
       fromName: ['from', 'fromName'],
       replyTo: ['replyTo'],
       headers: ['headers'],
-      attachments: [],
+      attachments: ['file.base64', 'file.content'],
     } satisfies Record<Exclude<keyof MailFields, 'tags'>, string[]>
     const unknown = Object.entries(placeOf).find(
       ([name, places]) =>
         fields[name as keyof MailFields] !== undefined && !places.some((place: string) => sources.has(place)),
     )
     if (unknown) return `email.${unknown[0]}: not on this channel`
+    const inline = fields.attachments?.findIndex(({ contentId }) => contentId !== undefined) ?? -1
+    if (inline >= 0 && !sources.has('file.contentId'))
+      return `email.attachments[${inline}].contentId: not on this channel`
     const own = Object.keys(fields.headers ?? {}).find((name) => mailHeaders.has(name.toLowerCase()))
     return own ? `email.headers.${own}: is set by the channel; leave it out` : steeringHeaderIssue(fields)
   }
@@ -165,10 +168,15 @@ const unregisteredIssue = () => 'is not registered with this channel; register i
 type Issue = (path: string, message: string) => void
 
 function mediaRules({ messages: { media } }: ProviderForm, { sources }: FileRequest, issue: Issue) {
-  if (!media) return {}
+  const holes = ['file.base64', 'file.content']
+  const hasFiles = holes.some((hole) => sources.has(hole))
+  if (!media) return hasFiles ? ({ takesContent: true } as const) : {}
   const isByLink = sources.has('media.url')
-  if (!isByLink && !sources.has('media.base64'))
-    issue('/messages/media', 'the request has no hole for media: add media.url or media.base64')
+  if (!isByLink && !hasFiles && !sources.has('media.base64'))
+    issue(
+      '/messages/media',
+      'the request has no hole for media: add media.url or media.base64, or $each of files',
+    )
   const limits = Object.entries(media).map(([type, { types, maxMiB, caption }]): [string, MediaLimits] => [
     type,
     {

@@ -25,7 +25,7 @@ test.each(['brevo', 'postmark', 'sendgrid'])(
 test('base64 in a form, which would be a copy in memory, is a fault of the file', () => {
   const text = shippedText('mailgun').replace(
     /\n {2}multipart:\n/,
-    '\n  multipart:\n    attachment: { $: media.base64 }\n',
+    '\n  multipart:\n    media: { $: media.base64 }\n',
   )
   const compiled = compileFile(text)
   expect('issues' in compiled && compiled.issues.join()).toContain('media.base64 can stand only in json')

@@ -11,6 +11,7 @@ import type { CompiledFile } from '../../../src/providers/files/compile.ts'
 import { answerOf, openFileEmulator } from '../../../src/providers/files/dev/emulator.ts'
 import { fileOf } from '../../../src/providers/known.ts'
 import type { EmulatedAnswer } from '../../../src/providers/shared/dev/http-emulator.ts'
+import { piecesOf } from '../../../src/providers/shared/http/http-body.ts'
 import type { HttpCall } from '../../../src/providers/shared/http/http-call.ts'
 import { shippedNames, shippedText } from '../../../src/providers/shipped.ts'
 import { createHttpClient } from '../../../workers/http/http.ts'
@@ -132,14 +133,43 @@ describe.each(shippedNames)('%s', (name) => {
     expect(issue).toBeUndefined()
     const { body } = file.request({ ...delivery, message } as never, checkContext)
     for (const text of ['order', 'answers@example.com', 'Example']) expect(String(body)).toContain(text)
-    const withFile = { ...message, email: { attachments: [{ filename: 'a.pdf', sizeBytes: 3 }] } }
-    expect(sendIssue(rules, { contact: delivery.contact, message: withFile, hasPublicUrl: true })).toBe(
-      'email.attachments: not on this channel',
+  })
+
+  test('a mail with html, an inline picture, a PDF, a reply address and a tag is sent whole, or what has no place is refused', () => {
+    if (!form.contacts.includes('email')) return
+    const config = rules.config.parse(form.examples.config)
+    const delivery = buildDelivery(rules, config)
+    const [pdf, dot] = [Buffer.from('%PDF-1.7 "x"'), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a])]
+    const [attached, inline] = [
+      { filename: 'invoice "1".pdf', mimetype: 'application/pdf', sizeBytes: pdf.length },
+      { filename: 'dot.png', mimetype: 'image/png', contentId: 'dot', sizeBytes: dot.length },
+    ]
+    const issueWith = (attachments: object[]) => {
+      const email = { attachments } as Message['email']
+      return sendIssue(rules, { ...delivery, message: { ...delivery.message, email }, hasPublicUrl: true })
+    }
+    expect(issueWith([attached])).toBeUndefined()
+    const mayBeInline = name !== 'brevo'
+    expect(issueWith([attached, inline])).toBe(
+      mayBeInline ? undefined : 'email.attachments[1].contentId: not on this channel',
     )
-    const tagged = { ...message, email: { tags: { kind: 'order' } } }
-    expect(
-      sendIssue(rules, { contact: delivery.contact, message: tagged, hasPublicUrl: true }),
-    ).toBeUndefined()
+    const email = {
+      ...{ html: '<img src="cid:dot">', replyTo: 'answers@example.com', tags: { kind: 'order' } },
+      attachments: mayBeInline ? [attached, inline] : [attached],
+    }
+    const message = { ...delivery.message, email }
+    const request = file.request(
+      { ...delivery, message, attachmentContents: [pdf, dot] } as never,
+      checkContext,
+    )
+    const body = Buffer.concat([...piecesOf(request.body)].map((piece) => Buffer.from(piece)))
+    const isJson = request.headers['content-type'] === 'application/json'
+    const has = (content: Buffer) => body.includes(isJson ? content.toString('base64') : content)
+    expect([has(pdf), has(dot)]).toEqual([true, mayBeInline])
+    for (const text of ['answers@example.com', 'kind:order', 'cid:dot', 'invoice'])
+      expect(body.includes(text)).toBe(true)
+    if (!isJson)
+      expect(body.toString()).toContain('name="inline"; filename="dot"\r\ncontent-type: image/png\r\n')
   })
 
   test('a message without the text that the file needs is refused without a call, in words of the client; other files call', async () => {

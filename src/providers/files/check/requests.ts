@@ -1,6 +1,7 @@
 import { contactKinds, defaultContactType } from '../../../core/contacts/contact.ts'
 import type { Message } from '../../../core/messages/message.ts'
 import type { Delivery } from '../../delivery.ts'
+import { textOf } from '../../shared/http/http-body.ts'
 import type { HttpCall, HttpRequest } from '../../shared/http/http-call.ts'
 import { outcomeOfAnswer } from '../../shared/http/outcome-of-answer.ts'
 import type { CompiledFile } from '../compile.ts'
@@ -51,7 +52,7 @@ export function shapeOf({ url, headers, body }: HttpRequest): string {
     pathname,
     [...searchParams.keys()],
     Object.keys(headers),
-    shapeOfBody(headers['content-type'] ?? '', String(body)),
+    shapeOfBody(headers['content-type'] ?? '', textOf(body)),
   ])
 }
 
@@ -61,7 +62,11 @@ function shapeOfBody(type: string, body: string): unknown {
   if (boundary === undefined) return [...new URLSearchParams(body).keys()]
   return body
     .split(`--${boundary}`)
-    .map((part) => /^\r\ncontent-disposition: form-data; name="([^"]*)"\r\n\r\n/.exec(part)?.[1])
+    .map((part) =>
+      /^\r\ncontent-disposition: form-data; name="([^"]*)"(; filename="[^"]*")?\r\n(content-type: [\w/.+-]+\r\n)?\r\n/
+        .exec(part)
+        ?.slice(1, 2),
+    )
 }
 
 function shapeOfJson(value: unknown): unknown {
@@ -85,8 +90,12 @@ function harmlessly(delivery: Sample): Sample {
 
 function harmlessMail(email: Message['email']): Message['email'] {
   if (!email) return undefined
-  const { subject, html, fromName } = email
-  return { ...email, subject: harmless(subject), html: harmless(html), fromName: harmless(fromName) }
+  const { subject, html, fromName, attachments, tags } = email
+  return {
+    ...{ ...email, subject: harmless(subject), html: harmless(html), fromName: harmless(fromName) },
+    ...(attachments && { attachments: attachments.map((file) => ({ ...file, filename: 'x' })) }),
+    ...(tags && { tags: Object.fromEntries(Object.keys(tags).map((name) => [name, 'x'])) }),
+  }
 }
 
 function harmlessMessage(message: Message): Message {

@@ -1,5 +1,6 @@
 import type { ProviderRules } from '../../../core/channels/provider.ts'
 import { contactKinds, defaultContactType } from '../../../core/contacts/contact.ts'
+import type { MailFields } from '../../../core/messages/mail.ts'
 import type { MediaDescription, Message } from '../../../core/messages/message.ts'
 import { mediaTypes } from '../../../core/messages/message.ts'
 import { templateIssues } from '../../../core/messages/template.ts'
@@ -64,10 +65,7 @@ export function sampleMessages(
     },
   }
   const line = () => pick(hostile).replace(/\p{Cc}/gu, ' ')
-  const mail = () => {
-    const fields = { subject: line(), html: text(200), fromName: line(), replyTo: 'answers@example.com' }
-    return Object.fromEntries(Object.entries(fields).filter(() => random() < 0.5))
-  }
+  const mail = () => mailOf({ random, line, text })
   const any = (_: unknown, index: number): Delivery<FileConfig> => {
     const [contactType = defaultContactType] = rules.contactTypes
     const { message, content } = builders[
@@ -87,6 +85,7 @@ export function sampleMessages(
       },
       message: rules.mail && random() < 0.5 ? { ...message, email: mail() } : message,
       mediaContent: content ?? fetched,
+      attachmentContents: [Buffer.from('%PDF'), Buffer.from('\x89PNG', 'latin1')],
       flowId: null,
       reference: random() < 0.5 ? 'order "7" & more' : null,
       conversationId: '01a1fde3-04b0-709e-bec0-b940cc7af3c0',
@@ -99,6 +98,27 @@ export function sampleMessages(
   return Array.from({ length: count * 2 }, any)
     .filter((delivery) => isTaken(rules, delivery))
     .slice(0, count)
+}
+
+/** What a client may say of a mail: some of it. */
+function mailOf({
+  random,
+  line,
+  text,
+}: {
+  random: () => number
+  line: () => string
+  text: (max: number) => string
+}): MailFields {
+  const fields = {
+    ...{ subject: line(), html: text(200), fromName: line(), replyTo: 'answers@example.com' },
+    tags: { kind: 'order' },
+    attachments: [
+      { filename: line(), mimetype: 'application/pdf', sizeBytes: 4 },
+      { filename: 'dot.png', mimetype: 'image/png', contentId: 'dot@example.com', sizeBytes: 4 },
+    ].slice(0, 1 + Math.floor(random() * 2)),
+  }
+  return Object.fromEntries(Object.entries(fields).filter(() => random() < 0.5))
 }
 
 /** Whether an accept takes it. */

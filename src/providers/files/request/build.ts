@@ -9,6 +9,7 @@ import { configPartOf, type Facts, type FileConfig, isFromClient, sources } from
 import { tokenGrant } from './oauth2.ts'
 import {
   compileTree,
+  FilePart,
   fill,
   mailHeadersIn,
   type Node,
@@ -37,12 +38,13 @@ type Issue = (path: string, message: string) => void
 /** The rules for sources: only known ones, no secret outside of headers, and nothing of a client within them. */
 function treeRules(
   { config, contacts }: ProviderForm,
-  place: 'headers' | 'json' | 'fields',
+  place: 'headers' | 'json' | 'fields' | 'multipart',
   issue: Issue,
 ): TreeRules {
   const fields = new Set([...Object.keys(config), ...(contacts.includes('email') ? ['subject'] : [])])
   return {
     issue,
+    takes: { lists: place !== 'headers', files: place === 'multipart' },
     sourceIssue(source) {
       const ofConfig = configPartOf(source)
       if (source === 'media.base64' && place !== 'json')
@@ -82,7 +84,9 @@ export function compileRequest(form: ProviderForm, issue: Issue): FileRequest {
   const headers = compiled(request.headers, 'headers', treeRules(form, 'headers', issue))
   const query = compiled(request.query, 'query')
   const json = compiled(request.json, 'json', treeRules(form, 'json', issue))
-  const fields = compiled(request.form ?? request.multipart, request.form ? 'form' : 'multipart')
+  const fields = request.form
+    ? compiled(request.form, 'form')
+    : compiled(request.multipart, 'multipart', treeRules(form, 'multipart', issue))
   checkPath(form, issue)
   const authorize = authOf(form, issue)
   const sign = signerOf(form, issue)
@@ -133,13 +137,18 @@ function checkPath({ request, config }: ProviderForm, issue: Issue): void {
 }
 
 /** The names and values of a form or query; a list is a repeated name. */
-export function pairsIn(filled: unknown): [string, string][] {
-  return Object.entries(Object(filled)).flatMap(([name, value]) =>
+export const pairsIn = (filled: unknown): [string, string][] =>
+  partsIn(filled).map(([name, value]) => [name, String(value)])
+
+/** The same, of multipart, which may have files. */
+const partsIn = (filled: unknown): [string, string | FilePart][] =>
+  Object.entries(Object(filled)).flatMap(([name, value]) =>
     [value]
       .flat()
-      .map((one): [string, string] => [name, typeof one === 'object' ? JSON.stringify(one) : String(one)]),
+      .map((one): [string, string | FilePart] => [name, one instanceof FilePart ? one : wordIn(one)]),
   )
-}
+
+const wordIn = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value))
 
 function bodyOf(
   { json, fields, isMultipart }: { json: Node | undefined; fields: Node | undefined; isMultipart: boolean },
@@ -153,9 +162,10 @@ function bodyOf(
     return { contentType: 'application/json', body }
   }
   if (!fields) return { body: '' }
-  const pairs = pairsIn(fill(fields, facts))
-  if (isMultipart) return multipartFields(pairs)
-  return { contentType: 'application/x-www-form-urlencoded', body: new URLSearchParams(pairs).toString() }
+  const filled = fill(fields, facts)
+  if (isMultipart) return multipartFields(partsIn(filled))
+  const body = new URLSearchParams(pairsIn(filled)).toString()
+  return { contentType: 'application/x-www-form-urlencoded', body }
 }
 
 /** A field that auth or a proof names. It has to be there; the form of its value fits into a header. */

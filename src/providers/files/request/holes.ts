@@ -2,26 +2,15 @@ import type { ContactType } from '../../../core/contacts/contact.ts'
 import { parseMailbox } from '../../../core/contacts/mailbox.ts'
 import type { TemplateVariable } from '../../../core/messages/message.ts'
 import { renderText } from '../../../core/messages/text-template.ts'
-import type { Delivery } from '../../delivery.ts'
-import type { CallContext } from '../../shared/http/http-call.ts'
 import { attachedAs } from '../../shared/mail/attachment-name.ts'
 import { headersOfMail } from '../../shared/mail/mail-fields.ts'
 import { subjectOf } from '../../shared/mail/mail-subject.ts'
 import { renderMail } from '../../shared/mail/mail-template.ts'
 
-export type FileConfig = Readonly<Record<string, string>>
+import type { Facts, FileConfig, Value } from './facts.ts'
+import { valueOfItem } from './items.ts'
 
-/** What a hole may be filled from. */
-export interface Facts {
-  delivery: Delivery<FileConfig>
-  context: CallContext
-  /** Undefined if the channel takes no receipts. */
-  receiptsUrl: string | undefined
-  /** Content as base64, or what stands for it until the body is written. */
-  encode(content: Buffer): string
-}
-
-type Value = string | number | undefined
+export type { Facts, FileConfig }
 
 /** Subject and bodies of a message that is sent as a mail; of any other message, only the text. */
 function textsOf({ delivery }: Facts): {
@@ -75,6 +64,10 @@ export const sources = {
   fromName: ({ delivery: { message, config } }: Facts) =>
     message.email?.fromName ?? parseMailbox(config.from ?? '')?.name,
   replyTo: ({ delivery: { message } }: Facts) => message.email?.replyTo,
+  tags: ({ delivery: { message } }: Facts) =>
+    Object.entries(message.email?.tags ?? {})
+      .map((tag) => tag.join(':'))
+      .join(', '),
   subject: (facts: Facts) =>
     facts.delivery.message.email?.subject ||
     textsOf(facts).subject ||
@@ -118,7 +111,9 @@ export function valueFor(source: string, facts: Facts): Value {
   const ofConfig = configPartOf(source)
   const value = ofConfig
     ? partOf(facts.delivery.config[ofConfig.field], ofConfig.part)
-    : sources[source as keyof typeof sources](facts)
+    : Object.hasOwn(sources, source)
+      ? sources[source as keyof typeof sources](facts)
+      : valueOfItem(source, facts)
   return value === '' ? undefined : value
 }
 

@@ -1,5 +1,7 @@
 import type { MessageType } from '../../../core/messages/message.ts'
+import type { AttachedFile } from './facts.ts'
 import { type Facts, type Format, formats, headersOf, isFromClient, sources, valueFor } from './holes.ts'
+import { itemsOf, type ListName, sourcesOfItem } from './items.ts'
 
 /**
  * A tree of JSON with typed holes. A hole is filled with a value, never with text that is read again: so nothing in a message can end
@@ -10,6 +12,8 @@ import { type Facts, type Format, formats, headersOf, isFromClient, sources, val
  * - `{$with: SOURCE, then: TREE}`: the tree, if there is a value; else it is left out.
  * - `{$text: [TEXT or hole, …]}`: one text.
  * - `{$json: TREE}`: the tree as a text of JSON.
+ * - `{$each: LIST, then: TREE}`: a list with the tree for each item; left out with its key if there is none.
+ * - `{$file: SOURCE}`: the bytes of a file, named by the source, within `$each` of multipart.
  * - `{$headers: map, more?: TREE}` or `{$headers: [NAME, VALUE]}`: the headers of a mail, as an object, or as a list of objects with these keys.
  */
 export type Tree = null | boolean | number | string | readonly Tree[] | { readonly [key: string]: Tree }
@@ -21,6 +25,8 @@ export type Node =
   | { kind: 'with'; source: string; node: Node }
   | { kind: 'text'; parts: readonly Node[] }
   | { kind: 'json'; node: Node }
+  | { kind: 'each'; list: ListName; node: Node }
+  | { kind: 'file'; source: string; path: string }
   | { kind: 'headers'; keys: readonly string[] | undefined; more: ObjectNode | undefined }
   | { kind: 'list'; items: readonly Node[] }
   | ObjectNode
@@ -48,6 +54,21 @@ export interface TreeRules {
   /** Why a source can't stand in this tree; undefined if it can. */
   sourceIssue(source: string): string | undefined
   issue(path: string, message: string): void
+  /** Whether lists of items can stand in this tree, and whether the bytes of files can. */
+  takes: { lists: boolean; files: boolean }
+}
+
+/** The bytes of a file, in a body of multipart. */
+export class FilePart {
+  readonly filename: string
+  readonly contentType: string
+  readonly content: Buffer
+
+  constructor(filename: string, { contentType }: Pick<AttachedFile, 'contentType'>, content: Buffer) {
+    this.filename = filename
+    this.contentType = contentType
+    this.content = content
+  }
 }
 
 /** Reads the holes of a tree. Faults are reported, and count as empty texts. */
@@ -74,6 +95,8 @@ const keysOf: Record<string, readonly string[]> = {
   $with: ['then'],
   $text: [],
   $json: [],
+  $each: ['then'],
+  $file: [],
   $headers: ['more'],
 }
 
@@ -107,10 +130,15 @@ function compileHole(
       return fault('more has to be an object of names and values, beside map')
     return { kind: 'headers', keys: isPair ? (given as string[]) : undefined, more }
   }
+  if (kind === '$each') return compileEach(given, fields.then ?? null, path, rules)
   if (kind === '$json') return { kind: 'json', node: compileTree(given, `${path}/$json`, rules) }
   const source = String(given)
   const sourceIssue = rules.sourceIssue(source)
   if (sourceIssue) return fault(sourceIssue)
+  if (kind === '$file') {
+    if (!rules.takes.files) return fault('$file can stand only in multipart')
+    return { kind: 'file', source, path }
+  }
   if (kind === '$with')
     return { kind: 'with', source, node: compileTree(fields.then ?? null, `${path}/then`, rules) }
   if (kind === '$case') {
@@ -128,6 +156,29 @@ function compileHole(
     return fault(`as: has to be one of ${Object.keys(formats).join(', ')}`)
   if (typeof optional !== 'boolean') return fault('optional: has to be true or false')
   return { kind: 'hole', source, format: as as Format | undefined, isOptional: optional, path }
+}
+
+/** A tree for each item, which may have the sources of the item. */
+function compileEach(list: Tree, then: Tree, path: string, rules: TreeRules): Node {
+  const name = String(list)
+  const lists = Object.keys(itemsOf)
+  if (!rules.takes.lists || !lists.includes(name)) {
+    rules.issue(
+      path,
+      rules.takes.lists ? `$each has to be one of ${lists.join(', ')}` : 'no list can stand in a header',
+    )
+    return empty
+  }
+  const own = sourcesOfItem(name as ListName)
+  const sourceIssue = (source: string) =>
+    own.includes(source) && (source !== 'file.base64' || !rules.sourceIssue('media.base64'))
+      ? undefined
+      : rules.sourceIssue(source === 'file.base64' ? 'media.base64' : source)
+  return {
+    kind: 'each',
+    list: name as ListName,
+    node: compileTree(then, `${path}/then`, { ...rules, sourceIssue }),
+  }
 }
 
 /** Fills a tree. @returns `omitted` if it is left out. */
@@ -164,6 +215,20 @@ export function fill(node: Node, facts: Facts): unknown {
         .join('')
     case 'json':
       return JSON.stringify(fill(node.node, facts))
+    case 'each': {
+      const items = itemsOf[node.list](facts)
+      const filled = items.map((item) => fill(node.node, { ...facts, item }))
+      return filled.length === 0 ? omitted : filled
+    }
+    case 'file': {
+      const file = facts.item && 'file' in facts.item ? facts.item.file : undefined
+      const name = valueFor(node.source, facts)
+      if (file?.content && name !== undefined) return new FilePart(String(name), file, file.content)
+      throw new UnfilledHole(
+        `${node.path}: this message has no such file`,
+        'the content of a file is missing',
+      )
+    }
     case 'headers': {
       const headers = headersOf(facts)
       const [name = '', value = ''] = node.keys ?? []
@@ -195,7 +260,7 @@ function fillObject({ entries }: ObjectNode, facts: Facts): Record<string, unkno
 /** Whether no message of this type can fill the tree without a text. */
 export function needsText(node: Node, type: MessageType): boolean {
   if (node.kind === 'hole') return node.source === 'text' && !node.isOptional
-  if (node.kind === 'with') return false
+  if (node.kind === 'with' || node.kind === 'each') return false
   const isNeededIn = (child: Node) => needsText(child, type)
   if (node.kind !== 'case') return childrenOf(node).some(isNeededIn)
   const trees = node.source === 'message.type' ? [node.of.get(type) ?? empty] : childrenOf(node)
@@ -207,11 +272,13 @@ function childrenOf(node: Node): readonly Node[] {
   switch (node.kind) {
     case 'literal':
     case 'hole':
+    case 'file':
       return []
     case 'case':
       return [...node.of.values()]
     case 'with':
     case 'json':
+    case 'each':
       return [node.node]
     case 'text':
       return node.parts
@@ -228,7 +295,14 @@ function childrenOf(node: Node): readonly Node[] {
 
 /** Every source that a tree reads. */
 export function sourcesIn(node: Node): string[] {
-  const own = node.kind === 'headers' ? ['headers'] : 'source' in node ? [node.source] : []
+  const own =
+    node.kind === 'headers'
+      ? ['headers']
+      : node.kind === 'file'
+        ? ['file.content', node.source]
+        : 'source' in node
+          ? [node.source]
+          : []
   return [...own, ...childrenOf(node).flatMap(sourcesIn)]
 }
 

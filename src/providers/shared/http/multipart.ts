@@ -33,18 +33,21 @@ function quotable(name: string): string {
   return name.replace(/["\r\n]/g, encodeURIComponent)
 }
 
-/** A form without files; a name may repeat. */
-export function multipartFields(fields: readonly (readonly [string, string])[]): {
+/** A form whose fields may be files; a name may repeat. The bytes of files are not copied. */
+export function multipartFields(fields: readonly (readonly [string, string | Omit<FormFile, 'name'>])[]): {
   contentType: string
-  body: Buffer
+  body: Buffer[]
 } {
   const boundary = randomUUID()
-  const parts = fields.map(
-    ([name, value]) =>
-      `--${boundary}\r\ncontent-disposition: form-data; name="${quotable(name)}"\r\n\r\n${value}\r\n`,
-  )
+  const parts = fields.flatMap(([name, value]) => {
+    const head = `--${boundary}\r\ncontent-disposition: form-data; name="${quotable(name)}"`
+    if (typeof value === 'string') return [Buffer.from(`${head}\r\n\r\n${value}\r\n`)]
+    const { filename, contentType, content } = value
+    const headOfFile = `${head}; filename="${quotable(filename)}"\r\ncontent-type: ${contentType}\r\n\r\n`
+    return [Buffer.from(headOfFile), content, Buffer.from('\r\n')]
+  })
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
-    body: Buffer.from(`${parts.join('')}--${boundary}--\r\n`),
+    body: [...parts, Buffer.from(`--${boundary}--\r\n`)],
   }
 }
