@@ -5,6 +5,7 @@ import { build } from '../platform/process/build.ts'
 import { chosenAccount } from './account/chosen-account.tsx'
 import { accountNames } from './account/routes.ts'
 import { accounts } from './accounts/routes.tsx'
+import { logSetUp } from './audit/page-actor.ts'
 import { audit } from './audit/routes.tsx'
 import { recordSeen } from './audit/seen.ts'
 import { channels } from './channels/routes.tsx'
@@ -62,7 +63,13 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   const signIn = createSignIn(runtime)
   app.route('/', login(runtime, signIn))
 
-  app.use(requireSignIn, chosenAccount(runtime), recordSeen(runtime), storeWarnings(runtime))
+  app.use(
+    requireSignIn,
+    chosenAccount(runtime),
+    logSetUp(runtime),
+    recordSeen(runtime),
+    storeWarnings(runtime),
+  )
   app.route('/', accountNames(runtime))
   app.route('/support', support(runtime))
   app.route('/', today(runtime))

@@ -24,6 +24,8 @@ export interface AdminEnv {
     account: FoundAccount | undefined
     /** Set if the answer shows whole contacts: ids of the one that its page is of. Recorded by `recordSeen`. */
     seen: SeenIds | undefined
+    /** Whether the request changes what is set up. Set by `makingOf`. */
+    isSettingUp: true | undefined
     /** The downloaded list. Set by its route, recorded by `recordSeen`. */
     downloaded: AuditEntry | undefined
     /** Why a store can't be used at the moment, for the top of each page. Set by `storeWarnings`. */

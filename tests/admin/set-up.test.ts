@@ -71,6 +71,7 @@ describe('an account', () => {
     await post(`/accounts/${id}/limit`, { rateLimit: '5/1' })
     await post(`/accounts/${id}/limit`, { rateLimit: '6/1' })
     expect((await lastChange(id))?.details).toEqual({ rateLimit: '6/1', rateLimitBefore: '5/1' })
+    expect((await get(`/audit?target=${id}`)).text).toContain('rateLimit: 5/1 → 6/1')
   })
 
   test.each([
@@ -141,9 +142,12 @@ describe('an API key', () => {
   })
 })
 
-test('a flow is created on the page of its account', async () => {
+test('a flow is created on the page of its account; the audit names both, with a link to its sends', async () => {
   await post(`/accounts/${accountId}/flows`, { flow: 'Reminders' })
   expect((await get(`/accounts/${accountId}`)).text).toContain('Reminders')
+  const { text, html } = await get('/audit?action=flow.create')
+  expect(text).toContain('accountId: Acme')
+  expect(html).toMatch(/href="\/sends\?flowId=[\w-]{36}">Reminders</)
 })
 
 const rules = {

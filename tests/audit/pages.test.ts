@@ -38,7 +38,7 @@ let account: Account
 
 beforeAll(async () => {
   service = await startTestService()
-  admin = await startTestAdmin(service, { API_KEY_PEPPER: testSecrets.API_KEY_PEPPER })
+  admin = await startTestAdmin(service, testSecrets)
   account = await buildAccount(service)
   await service.startWorker()
 })
@@ -76,11 +76,17 @@ const hiddenIn = (html: string) =>
   )
 
 const changesNothing = 'changes nothing'
+/** With people, nobody is signed in here by ADMIN_PASSWORD. */
+const needsPeople = 'tests/admin/manage-people.test.ts'
+
+/** What the form of a channel always has. */
+const channelRules = { onUncertain: 'hold', ordering: 'contact', autoSuppress: 'bounce', oneClick: 'off' }
 
 /** Each route that takes a form, and the row that it leaves. */
 const forms: Record<
   string,
   | typeof changesNothing
+  | typeof needsPeople
   | (() => Promise<{ path: string; fields?: Record<string, string>; target: string | null; action: string }>)
 > = {
   'POST /login': changesNothing,
@@ -89,6 +95,91 @@ const forms: Record<
   'POST /sends': changesNothing,
   'POST /sends.csv': changesNothing,
   'POST /contact': changesNothing,
+  'POST /me/password': needsPeople,
+  'POST /me/sessions': needsPeople,
+  'POST /people/new': needsPeople,
+  'POST /people/role': needsPeople,
+  'POST /people/password': needsPeople,
+  'POST /people/sessions': needsPeople,
+  'POST /people/remove': needsPeople,
+  'POST /accounts/new': async () => ({
+    path: '/accounts/new',
+    fields: { name: 'New' },
+    target: null,
+    action: 'account.create',
+  }),
+  'POST /accounts/:accountId/limit': async () => {
+    const { accountId: target } = await buildAccount(service)
+    const fields = { rateLimit: '5/1' }
+    return { path: `/accounts/${target}/limit`, fields, target, action: 'account.update' }
+  },
+  'POST /accounts/:accountId/flows': async () => ({
+    path: `/accounts/${account.accountId}/flows`,
+    fields: { flow: 'New' },
+    target: null,
+    action: 'flow.create',
+  }),
+  'POST /accounts/:accountId/keys/new': async () => ({
+    path: `/accounts/${account.accountId}/keys/new`,
+    fields: { permissions: 'usage:read' },
+    target: null,
+    action: 'key.create',
+  }),
+  'POST /accounts/:accountId/keys/:keyId/revoke': async () => {
+    const { accountId, keyId: target } = await buildAccount(service)
+    return { path: `/accounts/${accountId}/keys/${target}/revoke`, target, action: 'key.revoke' }
+  },
+  'POST /channels/new': async () => ({
+    path: `/channels/new?accountId=${account.accountId}&provider=sandbox`,
+    fields: { ...channelRules, name: 'New' },
+    target: null,
+    action: 'channel.create',
+  }),
+  'POST /channels/:channelId/change': async () => {
+    const target = await buildChannel(service, account.accountId)
+    const fields = { ...channelRules, name: 'Changed' }
+    return { path: `/channels/${target}/change`, fields, target, action: 'channel.update' }
+  },
+  'POST /channels/:channelId/delete': async () => {
+    const target = await buildChannel(service, account.accountId)
+    return { path: `/channels/${target}/delete`, target, action: 'channel.delete' }
+  },
+  'POST /channels/:channelId/templates/set': async () => {
+    const target = await buildChannel(service, account.accountId)
+    const fields = { name: 'hello', definition: '{"text":"Hello"}' }
+    return { path: `/channels/${target}/templates/set`, fields, target, action: 'template.set' }
+  },
+  'POST /channels/:channelId/try': async () => {
+    const target = await buildChannel(service, account.accountId)
+    const fields = { contact: newContact(), text: 'A try' }
+    return { path: `/channels/${target}/try`, fields, target, action: 'channel.try' }
+  },
+  'POST /endpoints/new': async () => ({
+    path: `/endpoints/new?accountId=${account.accountId}`,
+    fields: { url: 'https://example.com/new' },
+    target: null,
+    action: 'endpoint.create',
+  }),
+  'POST /endpoints/:endpointId/change': async () => {
+    const { endpointId: target } = await buildEndpoint(service, account.accountId, 'https://example.com/')
+    const fields = { url: 'https://example.com/changed' }
+    return { path: `/endpoints/${target}/change`, fields, target, action: 'endpoint.update' }
+  },
+  'POST /endpoints/:endpointId/test': async () => {
+    const { endpointId: target } = await buildEndpoint(service, account.accountId, 'https://example.com/')
+    return { path: `/endpoints/${target}/test`, target, action: 'endpoint.test' }
+  },
+  'POST /endpoints/:endpointId/rotate-secret': async () => {
+    const { accountId } = await buildAccount(service)
+    const { endpointId: target } = await buildEndpoint(service, accountId, 'https://example.com/')
+    const fields = { overlap: '1h' }
+    return { path: `/endpoints/${target}/rotate-secret`, fields, target, action: 'endpoint.rotate_secret' }
+  },
+  'POST /endpoints/:endpointId/delete': async () => {
+    const { accountId } = await buildAccount(service)
+    const { endpointId: target } = await buildEndpoint(service, accountId, 'https://example.com/')
+    return { path: `/endpoints/${target}/delete`, target, action: 'endpoint.delete' }
+  },
   'POST /sends/replay': async () => {
     const channelId = await buildChannel(service, account.accountId)
     await failed(channelId)
@@ -208,7 +299,7 @@ test('for each route that takes a form it is known whether it changes something'
 })
 
 const changing = Object.entries(forms).flatMap(([route, given]) =>
-  given === changesNothing ? [] : [{ route, given }],
+  typeof given === 'string' ? [] : [{ route, given }],
 )
 
 test.each(changing)(

@@ -31,13 +31,13 @@ export function Changes({ changes, names, isOfOne = false }: ChangesProps) {
         { name: 'Who', cell: (change) => <Who {...change} /> },
         { name: 'What', cell: ({ action }) => auditActions[action]?.what ?? action },
         ...(isOfOne ? [] : [target]),
-        { name: 'Reason', cell: ({ details: { reason } }) => reason !== undefined && shown(reason) },
+        {
+          name: 'Reason',
+          cell: ({ details: { reason } }) => reason !== undefined && shown('reason', reason),
+        },
         {
           name: 'Details',
-          cell: ({ details: { reason: _, ...details } }) =>
-            Object.entries(details)
-              .map(([name, value]) => `${name}: ${shown(value)}`)
-              .join('; '),
+          cell: ({ details: { reason: _, ...details } }) => detailWords(details, names),
         },
       ]}
     />
@@ -59,6 +59,7 @@ const wayWords = { page: 'page', cli: 'command', route: 'API' }
 /** The pages of what a target is, where there is one. */
 const pages: Partial<Record<AuditTarget, (id: string) => string>> = {
   account: (id) => `/?account=${id}`,
+  flow: (id) => `/sends?flowId=${id}`,
   channel: (id) => `/channels/${id}`,
   endpoint: (id) => `/endpoints/${id}`,
   send: (id) => `/support/${id}`,
@@ -79,8 +80,26 @@ function Target({ id, name, of }: { id: string; name: string | undefined; of: Au
   )
 }
 
+type Details = RecordedChange['details']
+
+/** What was changed, of a former value to which; ids by the names of what has them. */
+function detailWords(details: Details, names?: Names): string {
+  const before = (name: string) => `${name}Before`
+  return Object.entries(details)
+    .filter(([name]) => !name.endsWith('Before') || !(name.slice(0, -'Before'.length) in details))
+    .map(([name, value]) => {
+      const former = before(name) in details ? `${shown(name, details[before(name)], names)} → ` : ''
+      return `${name}: ${former}${shown(name, value, names)}`
+    })
+    .join('; ')
+}
+
+/** Fields whose null means that nothing is left out. */
+const ofAll = ['autoSuppress', 'channelId', 'countries', 'events', 'fallbackOn']
+
 /** A newer release may have details of another shape. */
-const shown = (value: AuditDetail) => {
-  if (Array.isArray(value)) return value.join(', ')
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? 'all')
+function shown(name: string, value: AuditDetail | undefined, names?: Names): string {
+  if (Array.isArray(value)) return value.join(', ') || 'none'
+  if (value === null || value === undefined) return ofAll.includes(name) ? 'all' : 'none'
+  return typeof value === 'object' ? JSON.stringify(value) : (names?.get(String(value)) ?? String(value))
 }

@@ -7,6 +7,12 @@ import { AuditPage } from './audit-page.tsx'
 
 const rowsOnPage = 50
 
+/** A row may be damaged. */
+const textsIn = (details: unknown): unknown[] =>
+  typeof details === 'object' && details !== null ? Object.values(details) : []
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
 /** Who did what, when, from where, to what (docs/how-to/see-who-did-what.md). */
 export function audit({ db }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
@@ -20,7 +26,7 @@ export function audit({ db }: AdminRuntime): AdminApp {
     ])
     const names = await targetNames(
       db,
-      items.flatMap(({ target }) => target ?? []),
+      items.flatMap(({ target, details }) => [target, ...textsIn(details)].filter(isText)),
     )
     return c.html(
       <AuditPage {...{ input, names, total }} changes={items} next={next && places.write(next)} />,

@@ -18,7 +18,7 @@ import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { knownNames } from '../../providers/known.ts'
 import { endChannel, switchChannel } from '../../setup/channels.ts'
 import { changesShown } from '../audit/history.tsx'
-import { makingOf } from '../audit/page-actor.ts'
+import { makingOf, pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../http/form-limit.ts'
@@ -105,7 +105,8 @@ function switches(runtime: AdminRuntime): AdminApp {
     app.post(`/:channelId/${verb}`, allow('operator'), async (c) => {
       const channelId = idOf(c)
       const reason = await reasonOf(c)
-      if (!(await switchChannel(makingOf(c, runtime), verb, channelId, reason))) throw noChannel()
+      const making = { db: runtime.db, actor: pageActor(c) }
+      if (!(await switchChannel(making, verb, channelId, reason))) throw noChannel()
       const to = verb === 'hold' ? 'held' : 'resumed'
       log.info({ event: 'channel_hold_changed', channelId, to, by: c.get('person').name })
       return c.redirect(`/channels/${channelId}`, 303)

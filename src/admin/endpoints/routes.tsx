@@ -19,7 +19,7 @@ import { placeIn, placesOf } from '../../core/requests/list-place.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { resumeEndpoint, stopEndpoint } from '../../setup/endpoints.ts'
 import { changesShown } from '../audit/history.tsx'
-import { makingOf, pageActor } from '../audit/page-actor.ts'
+import { pageActor } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { formLimit } from '../http/form-limit.ts'
@@ -130,20 +130,20 @@ async function testAsked(db: AdminRuntime['db'], endpointId: string, id = '') {
 }
 
 /** Enables and disables, as the commands do. Workers find within seconds what is to be sent then. */
-function switches(runtime: AdminRuntime): AdminApp {
-  const { db, log } = runtime
+function switches({ db, log }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
   app.post('/:endpointId/enable', allow('operator'), async (c) => {
     const { endpointId } = await find(db, c.req.param('endpointId'))
-    if (!(await resumeEndpoint(makingOf(c, runtime), endpointId))) throw noEndpoint()
+    if (!(await resumeEndpoint({ db, actor: pageActor(c) }, endpointId))) throw noEndpoint()
     log.info({ event: 'endpoint_switched', endpointId, to: 'enabled', by: c.get('person').name })
     return c.redirect(`/endpoints/${endpointId}`, 303)
   })
 
   app.post('/:endpointId/disable', allow('operator'), async (c) => {
     const { endpointId } = await find(db, c.req.param('endpointId'))
-    if (!(await stopEndpoint(makingOf(c, runtime), endpointId, await reasonOf(c)))) throw noEndpoint()
+    const reason = await reasonOf(c)
+    if (!(await stopEndpoint({ db, actor: pageActor(c) }, endpointId, reason))) throw noEndpoint()
     log.info({ event: 'endpoint_switched', endpointId, to: 'disabled', by: c.get('person').name })
     return c.redirect(`/endpoints/${endpointId}`, 303)
   })
