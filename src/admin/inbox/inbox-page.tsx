@@ -37,11 +37,13 @@ export function InboxPage({ messages, total, contacts, isFirst, olderThan }: Inb
         about={`${totalOf(total, 'message')} that the sandbox received, the newest first. Channels of the provider sandbox deliver to nobody: their messages are shown here.`}
       />
       {messages.length === 0 && (
-        <p class="card empty">
-          {isFirst
-            ? 'Nothing yet. A message sent by a channel of the sandbox would be here.'
-            : 'Nothing older.'}
-        </p>
+        <section aria-label="Messages">
+          <p class="empty">
+            {isFirst
+              ? 'Nothing yet. A message sent by a channel of the sandbox would be here.'
+              : 'Nothing older.'}
+          </p>
+        </section>
       )}
       {eachShown({
         rows: byThread(messages),
