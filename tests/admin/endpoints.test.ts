@@ -193,3 +193,15 @@ test.each(['nothing', '01890000-0000-7000-8000-000000000000'])('of %s there is n
     404,
   )
 })
+
+test('the callbacks of a send that were delivered are sent again from its page', async () => {
+  status = 204
+  const endpoint = await endpointOf()
+  const requestId = await accept(service, account, textBody())
+  await tried(endpoint, 1)
+  const { html } = await getPage(`${admin.url}/support/${requestId}/callbacks`)
+  expect(html).toContain(`action="/support/${requestId}/callbacks"`)
+  expect((await postForm(`${admin.url}/support/${requestId}/callbacks`, {})).status).toBe(303)
+  const triesOf = async () => (await callbacksOf(service, endpoint))[0]?.tries ?? []
+  await eventually('the repeat', async () => (await triesOf()).length === 2)
+})

@@ -269,6 +269,10 @@ const forms: Record<
     const fields = { contact: newContact() }
     return { path: `/support/${target}/move`, fields, target, action: 'send.move' }
   },
+  'POST /support/:requestId/callbacks': async () => {
+    const target = await failed()
+    return { path: `/support/${target}/callbacks`, target, action: 'send.resend_callbacks' }
+  },
   'POST /support/:requestId/cancel': async () => {
     const sendAt = new Date(Date.now() + 3_600_000).toISOString()
     const target = await accept(service, account, { ...textBody(), sendAt })
@@ -320,8 +324,8 @@ test.each(changing)(
     const names = service.logs.slice(before).flatMap(({ by }) => by ?? [])
     // A list has a line for each send, and this one has none.
     expect([...new Set(names)]).toEqual(action === 'list.cancel' ? [] : ['admin'])
-    // Repeating the request changes nothing where it is of one send.
-    if (!action.startsWith('send.')) return
+    // Repeating the request changes nothing where it is of one send; callbacks are sent again each time.
+    if (!action.startsWith('send.') || action === 'send.resend_callbacks') return
     await postForm(admin.url + path, fields)
     expect(await rows()).toHaveLength(1)
   },

@@ -233,8 +233,8 @@ function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) 
           Object.entries(shownConfig).map(([name, value]) => <Fact name={name}>{String(value)}</Fact>)
         ) : (
           <Fact name="Config">
-            not kept for this page: set it again with{' '}
-            <code>outbound channel update {channel.channelId} --config @FILE</code>
+            not kept for this page: an operator sets it again by{' '}
+            <a href={`/channels/${channel.channelId}/change`}>Change…</a>
           </Fact>
         )}
       </dl>

@@ -60,7 +60,7 @@ export function ChannelListPage({
         ) : (
           <p class="empty">
             {isFiltered || filter.account !== undefined ? 'No channel found.' : 'No channel yet.'} An operator
-            creates one here, or by <code>outbound channel create</code>
+            creates one here.
           </p>
         )}
         {next !== undefined && (

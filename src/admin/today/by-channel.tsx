@@ -64,7 +64,7 @@ export function ByChannel({
       </div>
       {channels.length === 0 ? (
         <p class="empty">
-          No channel. An operator creates one: <code>outbound channel create</code>
+          No channel. An operator creates an <a href="/accounts">account</a> first, then its channel.
         </p>
       ) : (
         <DataTable
