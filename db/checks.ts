@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { check } from 'drizzle-orm/pg-core'
+import { ceilingPeriods, ceilingUnits } from '../src/core/accounts/ceiling.ts'
 import { deliveryOrder } from '../src/core/receipts/receipt.ts'
 import { sendStatuses } from '../src/core/sends/timeline.ts'
 import { suppressionCauses } from '../src/core/suppression/suppression.ts'
@@ -42,6 +43,13 @@ export const channelChecks = [
   check(
     'channels_fallback',
     sql`fallback_channel_id is distinct from id and coalesce(fallback_within_seconds, 1) > 0 and (fallback_channel_id is not null or num_nonnulls(fallback_on, fallback_within_seconds) = 0)`,
+  ),
+]
+
+export const ceilingChecks = [
+  check(
+    'ceilings_kind',
+    sql`unit in ${oneOf(ceilingUnits)} and period in ${oneOf(ceilingPeriods)} and amount > 0 and used >= 0`,
   ),
 ]
 

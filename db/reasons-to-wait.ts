@@ -5,6 +5,7 @@ import { slowStartAfterSeconds } from '../src/core/sends/delivery-times.ts'
 import { mayHaveGotThrough } from '../src/core/sends/doubt.ts'
 import { operatorsReason } from '../src/core/sends/own-reasons.ts'
 import { isOfReceipt, type Timeline } from '../src/core/sends/timeline.ts'
+import { ceilingUntil } from './ceilings/ceiling-rule.ts'
 import { isUnfinished } from './delivery/lane-rule.ts'
 import { sqlText } from './statement.ts'
 
@@ -81,11 +82,29 @@ export const reasonsToWait = {
     forWhat: 'the end of quiet hours',
     texts: {
       summary({ until }, { timeline, now }) {
-        const last = timeline.events.findLast(({ event }) => event === 'postponed')
-        return `Waiting: ${last?.reason ?? `quiet hours until ${clock(until ?? now, now)}`}.`
+        const reason = reasonOfPostponed(timeline, 'quiet hours')
+        return `Waiting: ${reason ?? `quiet hours until ${clock(until ?? now, now)}`}.`
       },
       customer: ({ until }, { now }) => `is waiting for the end of quiet hours, at ${moment(until ?? now)}`,
       next: endsAt('Then its quiet hours are over.'),
+    },
+  },
+  ceiling: {
+    of: 'send',
+    isWaiting: sqlText`
+      ${ceilingUntil}
+        is not null`,
+    until: ceilingUntil,
+    isBreakersWait: false,
+    forWhat: 'the next period of a ceiling',
+    texts: {
+      summary({ until }, { timeline, now }) {
+        const reason = reasonOfPostponed(timeline, 'the ceiling')
+        return `Waiting for ${reason ?? `its ceiling until ${clock(until ?? now, now)}`}.`
+      },
+      customer: ({ until }, { now }) => `is waiting to be sent, until ${moment(until ?? now)}`,
+      next: endsAt('Then the next period of its ceiling begins.'),
+      advice: () => ({ text: 'Raise the ceiling if more may be sent.' }),
     },
   },
   behind: {
@@ -187,6 +206,12 @@ export const reasonsToWait = {
 /** Creates the text of a wait that ends at a known time. */
 function endsAt(text: string): NonNullable<WaitTexts['next']> {
   return ({ until }) => ({ at: until?.toISOString() ?? null, text })
+}
+
+/** The reason for which it was last postponed, if it begins with these words. */
+function reasonOfPostponed({ events }: Timeline, words: string): string | undefined {
+  const reason = events.findLast(({ event }) => event === 'postponed')?.reason
+  return typeof reason === 'string' && reason.startsWith(words) ? reason : undefined
 }
 
 /** How its last attempt ended, for a send that waits for the next one. */

@@ -21,6 +21,7 @@ import {
 import type { ActorVia } from '../src/core/accounts/actor.ts'
 import type { Permission } from '../src/core/accounts/api-key.ts'
 import type { AuditAction, AuditDetail } from '../src/core/accounts/audit.ts'
+import type { Ceiling, CeilingReport } from '../src/core/accounts/ceiling.ts'
 import type { Role } from '../src/core/accounts/person.ts'
 import type { CallbackType, SendChange } from '../src/core/callbacks/callback.ts'
 import type { CallbackTry } from '../src/core/callbacks/callback-outcome.ts'
@@ -40,6 +41,7 @@ import type { AutoCause, SuppressionCause } from '../src/core/suppression/suppre
 import { contactKey } from './audit/contact-key.ts'
 import {
   callbackChecks,
+  ceilingChecks,
   channelChecks,
   conversationChecks,
   permitChecks,
@@ -144,6 +146,29 @@ export const channels = pgTable(
     deletedAt: moment('deleted_at'),
   },
   (table) => [index('channels_of_account').on(table.accountId), ...channelChecks],
+)
+
+/**
+ * Ceilings of accounts and of channels, each with what has been used of it (db/ceilings/ceiling-rule.ts). A claim locks those of its sends,
+ * and counts them.
+ */
+export const ceilings = pgTable(
+  'ceilings',
+  {
+    /** The account, or the channel. */
+    ownerId: uuid('owner_id').notNull(),
+    /** The account, or that of the channel. */
+    accountId: uuid('account_id').notNull(),
+    unit: text('unit').$type<Ceiling['unit']>().notNull(),
+    period: text('period').$type<Ceiling['period']>().notNull(),
+    amount: bigint('amount', { mode: 'number' }).notNull(),
+    /** The beginning of the period in which it was last used, and how much was used in it. */
+    startsAt: moment('starts_at').notNull().default(sql`'-infinity'`),
+    used: bigint('used', { mode: 'number' }).notNull().default(0),
+    /** The share in percent that was last reported of that period. */
+    reported: smallint('reported').notNull().default(0),
+  },
+  (table) => [primaryKey({ columns: [table.ownerId, table.unit, table.period] }), ...ceilingChecks],
 )
 
 /**
@@ -317,6 +342,9 @@ export const sends = pgTable(
     countedAs: text('counted_as'),
     /** The API key that posted it. Null if it was accepted before migration 0027, or accepted or moved by the previous release. */
     apiKeyId: uuid('api_key_id'),
+    /** When it was last counted below the ceilings of its channel and its account (db/ceilings/ceiling-rule.ts). Null without one. */
+    channelCountedAt: moment('channel_counted_at'),
+    accountCountedAt: moment('account_counted_at'),
   },
   // No index uses the status, because then every claim would write to the indexes. For the same reason pages are filled only to
   // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.
@@ -473,6 +501,8 @@ export const callbacks = pgTable(
     /** Fields of a change whose type doesn't imply them (src/core/callbacks/callback.ts). */
     status: text('status').$type<SendStatus>(),
     delivery: text('delivery').$type<DeliveryState>(),
+    /** Of a callback about no send: the data of its body. */
+    data: jsonb('data').$type<CeilingReport>(),
     nextTryAt: moment('next_try_at').notNull().default(sql`clock_timestamp()`),
     finishedAt: moment('finished_at'),
     givenUp: boolean('given_up').notNull().default(false),

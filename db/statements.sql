@@ -328,6 +328,12 @@ overdue as (
           and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
           and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
             is not null) is not true
+          and (case when (select exists (select from ceilings))
+                    and s.attempt = s.attempts_before_replay then
+            (select ends
+             from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                 s.account_counted_at, s.channel_counted_at)) end
+            is not null) is not true
       limit 1), false))
 select id as "channelId",
        (channels.breaker_open_until is not null
@@ -340,6 +346,12 @@ select id as "channelId",
                    and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
                      and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
                      and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+                       is not null) is not true
+                     and (case when (select exists (select from ceilings))
+                               and s.attempt = s.attempts_before_replay then
+                       (select ends
+                        from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                            s.account_counted_at, s.channel_counted_at)) end
                        is not null) is not true
                  limit 1), false)) as "grantsPermits",
        case when (channels.breaker_open_until is not null
@@ -355,6 +367,12 @@ select id as "channelId",
            and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
              and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
              and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+               is not null) is not true
+             and (case when (select exists (select from ceilings))
+                       and s.attempt = s.attempts_before_replay then
+               (select ends
+                from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                    s.account_counted_at, s.channel_counted_at)) end
                is not null) is not true
          limit 1), false) as "hasUnusedPermits"
 from overdue channels
@@ -530,6 +548,29 @@ select request_id as "requestId", status, case when written.endpoint_ids is not 
     (select array_agg(e.id) from endpoints e
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written;
+
+-- ceiling_states: Reads what is used of ceilings in their present periods, and what the sends take that wait.
+-- $1: the accounts and channels.
+select c.owner_id as "ownerId", c.amount::float8 as amount, c.unit, c.period, now.ends as until,
+       (now.used + coalesce(waiting.amount, 0))::float8 as used
+from ceilings c cross join lateral (
+    select at, starts, ceiling_end(c.period, starts) as ends,
+           case when c.starts_at >= starts then c.used else 0 end as used
+    from (select at, ceiling_start(c.period, c.starts_at, at) as starts
+          from clock_timestamp() at) of_clock) now
+  cross join lateral (
+    select sum(first.amount) as amount
+    from (
+      select ceiling_size(c.unit, s.contact_type, s.segments) as amount
+      from channels join sends s on s.channel_id = channels.id
+      where (channels.id = c.owner_id or channels.account_id = c.owner_id)
+        and s.priority in ('urgent', 'normal', 'bulk')
+        and s.finished_at is null and s.status = 'queued'
+        and (c.owner_id in (s.channel_id, s.account_id) and s.attempt = s.attempts_before_replay
+           and coalesce(case c.owner_id when s.channel_id then s.channel_counted_at
+                                        else s.account_counted_at end < now.starts, true))
+      limit greatest(0, c.amount - now.used)) first) waiting
+where c.owner_id = any((select $1::uuid[])::uuid[]);
 
 -- channel_facts: Reads a channel for its page.
 select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "expireAfterSeconds",
@@ -707,8 +748,8 @@ candidates as materialized (
   order by s.request_id
   for no key update skip locked),
 -- Sends that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
-claimable as materialized (
-  select s.request_id, s.account_id, s.contact_type, person.value as contact_value,
+free as materialized (
+  select s.request_id, s.account_id, s.channel_id, s.contact_type, person.value as contact_value,
          case when cardinality(open.ids) = 1 then open.ids[1] end as open_id,
          ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, person.value)] as new_id,
          s.conversation_id is null and not s.close_conversation and open.ids is null as opens
@@ -734,6 +775,12 @@ claimable as materialized (
     (channels.held_at is not null) is not true
     and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
       is not null) is not true
+    and (case when (select exists (select from ceilings))
+              and s.attempt = s.attempts_before_replay then
+      (select ends
+       from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                           s.account_counted_at, s.channel_counted_at)) end
+      is not null) is not true
     and (coalesce((
       select true from sends earlier
       where earlier.lane = s.lane and earlier.seq < s.seq
@@ -758,6 +805,50 @@ claimable as materialized (
                and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
                  and not coalesce(s.expires_at <= clock_timestamp(), false)
              limit 1), false)))),
+-- Their ceilings, locked in the order of their keys.
+locked_ceilings as materialized (
+  select * from ceilings c
+  where (select exists (select from ceilings)) and c.owner_id = any(array(
+    select unnest(array[account_id, channel_id]) from free))
+  order by c.owner_id, c.unit, c.period
+  for no key update),
+-- What was used of them when the locks were free.
+own_ceilings as materialized (
+  select c.owner_id, c.unit, c.period, c.amount, now.*
+  from locked_ceilings c cross join lateral (
+      select at, starts, ceiling_end(c.period, starts) as ends,
+             case when c.starts_at >= starts then c.used else 0 end as used
+      from (select at, ceiling_start(c.period, c.starts_at, at) as starts
+            from clock_timestamp() at) of_clock) now),
+-- What each takes, and whether all up to it are more than is left.
+taken as materialized (
+  select s.request_id, c.owner_id, c.unit, c.period, t.amount,
+         c.used + sum(t.amount) over (partition by c.owner_id, c.unit, c.period
+                                      order by s.priority, s.next_attempt_at, s.seq) > c.amount as is_beyond
+  from own_ceilings c cross join lateral (select c.starts) now
+    join candidates s on
+      (c.owner_id in (s.channel_id, s.account_id) and s.attempt = s.attempts_before_replay
+       and coalesce(case c.owner_id when s.channel_id then s.channel_counted_at
+                                    else s.account_counted_at end < now.starts, true))
+    cross join lateral (
+      select ceiling_size(c.unit, s.contact_type, s.segments) as amount) t
+  where s.status = 'queued' and s.request_id in (select request_id from free)),
+-- The sends that have to wait for the next period.
+beyond as (
+  select request_id from taken where is_beyond),
+-- The others are counted.
+counted as (
+  update ceilings c
+  set starts_at = own.starts, used = own.used + sums.amount,
+      reported = case when c.starts_at < own.starts then 0 else c.reported end
+  from own_ceilings own join (
+    select owner_id, unit, period, sum(amount) as amount from taken
+    where request_id not in (select request_id from beyond)
+    group by owner_id, unit, period) sums using (owner_id, unit, period)
+  where (c.owner_id, c.unit, c.period) = (own.owner_id, own.unit, own.period)),
+-- The sends that are claimed.
+claimable as materialized (
+  select * from free where request_id not in (select request_id from beyond)),
 -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
 -- moment, the send stays without one.
 opened as (
@@ -771,7 +862,13 @@ update sends s
 set status = 'sending', worker = $2, claim_id = $3,
     attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
     claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
-    conversation_id = coalesce(s.conversation_id, claimable.open_id, opened.id)
+    conversation_id = coalesce(s.conversation_id, claimable.open_id, opened.id),
+    channel_counted_at = case when (select exists (select from ceilings)) and s.status = 'queued' then
+        greatest(s.channel_counted_at, (select min(at) from own_ceilings where owner_id = s.channel_id))
+      else s.channel_counted_at end,
+    account_counted_at = case when (select exists (select from ceilings)) and s.status = 'queued' then
+        greatest(s.account_counted_at, (select min(at) from own_ceilings where owner_id = s.account_id))
+      else s.account_counted_at end
 from claimable left join opened on opens and opened.id = new_id, channels
 where s.request_id = claimable.request_id and channels.id = s.channel_id
 returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
@@ -1114,6 +1211,12 @@ cross join lateral (
       and not coalesce(s.expires_at <= now() - $2 * interval '1 ms', false)
       and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
         is not null) is not true
+      and (case when (select exists (select from ceilings))
+                and s.attempt = s.attempts_before_replay then
+        (select ends
+         from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                             s.account_counted_at, s.channel_counted_at)) end
+        is not null) is not true
     and (s.priority, s.next_attempt_at, s.request_id) > (asked.priority, asked."dueAt", asked."requestId")
   order by s.priority, s.next_attempt_at, s.request_id
   limit $3) due;
@@ -1135,6 +1238,12 @@ cross join lateral (
     and s.status = 'queued' and s.next_attempt_at <= now() - $2 * interval '1 ms'
       and not coalesce(s.expires_at <= now() - $2 * interval '1 ms', false)
       and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+        is not null) is not true
+      and (case when (select exists (select from ceilings))
+                and s.attempt = s.attempts_before_replay then
+        (select ends
+         from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                             s.account_counted_at, s.channel_counted_at)) end
         is not null) is not true
     and (s.priority, s.next_attempt_at, s.request_id) > (asked.priority, asked."dueAt", asked."requestId")
   order by s.priority, s.next_attempt_at, s.request_id
@@ -1493,6 +1602,12 @@ chosen as materialized (
       and (channels.held_at is not null) is not true
         and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
           is not null) is not true
+        and (case when (select exists (select from ceilings))
+                  and s.attempt = s.attempts_before_replay then
+          (select ends
+           from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                               s.account_counted_at, s.channel_counted_at)) end
+          is not null) is not true
   order by s.request_id
   limit $1
   for no key update of s skip locked),
@@ -1794,6 +1909,8 @@ written as (
     expires_at = least(s.expires_at,
                        greatest(s.accepted_at, s.send_at) + placed.expire_after_seconds * interval '1 s'),
     attempts_before_replay = s.attempt,
+    channel_counted_at = null,
+    account_counted_at = case when s.account_counted_at is not null then 'infinity'::timestamptz end,
     losses = 0,
     claimed_at = null,
     attempt_record = null,
@@ -1996,7 +2113,8 @@ from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
 cross join lateral (
   select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
     countries, case when provider in ('twilio', 'vonage') then sealed_config end as "sealedConfig",
-    deleted_at is not null as "isDeleted"
+    deleted_at is not null as "isDeleted",
+    exists (select from ceilings where owner_id in (id, account_id)) as "hasCeiling"
   from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own;
 
 -- find_own_key: Reads what a client sees of its API key.
@@ -2132,23 +2250,35 @@ waiting as (
                  quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
                    is not null,
                  quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)),
-                (2, 'behind',
+                (2, 'ceiling',
+                 case when (select exists (select from ceilings))
+                           and s.attempt = s.attempts_before_replay then
+                   (select ends
+                    from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                        s.account_counted_at, s.channel_counted_at)) end
+                   is not null,
+                 case when (select exists (select from ceilings))
+                           and s.attempt = s.attempts_before_replay then
+                   (select ends
+                    from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                        s.account_counted_at, s.channel_counted_at)) end),
+                (3, 'behind',
                  coalesce((
                    select true from sends earlier
                    where earlier.lane = s.lane and earlier.seq < s.seq
                      and coalesce(earlier.finished_at, 'infinity') = 'infinity'
                    limit 1), false),
                  null::timestamptz),
-                (3, 'retry',
+                (4, 'retry',
                  s.next_attempt_at > clock_timestamp(),
                  s.next_attempt_at),
-                (4, 'breaker_open',
+                (5, 'breaker_open',
                  channels.breaker_open_until is not null,
                  channels.breaker_open_until),
-                (5, 'waits_for_permit',
+                (6, 'waits_for_permit',
                  num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0,
                  null::timestamptz),
-                (6, 'slow_start',
+                (7, 'slow_start',
                  s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true),
                  null::timestamptz)) reason (place, name, is_waiting, until)
             where reason.is_waiting)
@@ -2197,6 +2327,12 @@ select s.request_id as "requestId", s.channel_id as "channelId", s.failure,
                order by s.priority, s.next_attempt_at limit 100) s
          where (channels.held_at is not null) is not true
            and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+             is not null) is not true
+           and (case when (select exists (select from ceilings))
+                     and s.attempt = s.attempts_before_replay then
+             (select ends
+              from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                  s.account_counted_at, s.channel_counted_at)) end
              is not null) is not true
            and (coalesce((
              select true from sends earlier
@@ -2525,6 +2661,12 @@ due as materialized (
         and not coalesce(s.expires_at <= channels.at, false)
         and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
           is not null) is not true
+        and (case when (select exists (select from ceilings))
+                  and s.attempt = s.attempts_before_replay then
+          (select ends
+           from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                               s.account_counted_at, s.channel_counted_at)) end
+          is not null) is not true
       and (channels.breaker_open_until is not null
          or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
          or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
@@ -2664,6 +2806,12 @@ due as materialized (
       and s.status = 'queued' and s.next_attempt_at <= channels.at
         and not coalesce(s.expires_at <= channels.at, false)
         and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+          is not null) is not true
+        and (case when (select exists (select from ceilings))
+                  and s.attempt = s.attempts_before_replay then
+          (select ends
+           from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                               s.account_counted_at, s.channel_counted_at)) end
           is not null) is not true
       and (channels.breaker_open_until is not null
          or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0
@@ -3761,31 +3909,42 @@ order by e.account_id desc, e.id desc limit $6;
 select id as "personId", name, password_hash as "passwordHash", known_addresses as "knownAddresses"
 from people where name_key = $1;
 
--- postpone_sends: Makes sends due at the end of their quiet hours, so that no search for due sends finds them before.
+-- postpone_sends: Makes sends due when their quiet hours or the periods of their ceilings end, so that no search for due sends finds them before.
 -- $1: the sends.
 with
--- Those that are quiet now, locked in the order of their ids.
+-- Those that may not go now, locked in the order of their ids.
 asked as materialized (
-  select s.request_id, ends.until,
-         concat('quiet hours until ', to_char(ends.until at time zone clock.zone, 'YYYY-MM-DD HH24:MI'),
-                ' (', clock.zone, ')') as reason
+  select s.request_id, greatest(ends.quiet, ends.ceiling) as until,
+         case when ends.ceiling >= coalesce(ends.quiet, ends.ceiling)
+              then case when (select exists (select from ceilings))
+                          and s.attempt = s.attempts_before_replay then
+                  (select reason
+                   from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                       s.account_counted_at, s.channel_counted_at)) end
+              else concat('quiet hours until ', to_char(ends.quiet at time zone clock.zone, 'YYYY-MM-DD HH24:MI'),
+                          ' (', clock.zone, ')') end as reason
   from sends s join channels on channels.id = s.channel_id
     cross join lateral (
-      select quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
-        as until) ends
+      select quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value) as quiet,
+             case when (select exists (select from ceilings))
+                       and s.attempt = s.attempts_before_replay then
+               (select ends
+                from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                    s.account_counted_at, s.channel_counted_at)) end as ceiling) ends
     cross join lateral (
-      select coalesce(
+      select case when ends.quiet is not null then coalesce(
         (select zone from unnest(quiet_zones(channels.quiet_hours, s.contact_type, s.contact_value)) zone
          where quiet_end((channels.quiet_hours->>'from')::time, (channels.quiet_hours->>'until')::time, zone,
-                         ends.until - interval '1 s') is not null
+                         ends.quiet - interval '1 s') is not null
          order by zone limit 1),
-        channels.quiet_hours->>'zone') as zone) clock
+        channels.quiet_hours->>'zone') end as zone) clock
   where s.request_id = any((select $1::uuid[])::uuid[])
     and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
       and not coalesce(s.expires_at <= clock_timestamp(), false)
-    and channels.quiet_hours is not null and ends.until is not null
+    and num_nonnulls(ends.quiet, ends.ceiling) > 0
   order by s.request_id
   for no key update of s skip locked),
+-- Their new due times.
 postponed as (
   update sends s set next_attempt_at = asked.until
   from asked where s.request_id = asked.request_id
@@ -3800,20 +3959,6 @@ events as (
 select request_id as "requestId", reason, until as "nextAttemptAt",
        ceil(extract(epoch from until - clock_timestamp()) * 1000)::float8 as "inMs"
 from postponed;
-
--- quiet_sends: Finds due sends in quiet hours of their channels.
--- $1: how many.
-select s.request_id as "requestId"
-from channels cross join lateral (
-  select * from sends s
-  where s.channel_id = channels.id and s.priority in ('urgent', 'normal', 'bulk') and s.finished_at is null
-    and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
-      and not coalesce(s.expires_at <= clock_timestamp(), false)
-  order by s.priority, s.next_attempt_at
-  limit 5000) s
-where channels.quiet_hours is not null and channels.deleted_at is null
-  and quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value) is not null
-limit $1;
 
 -- read_provider_hashes: Reads the versions of operators' files of providers.
 select name, hash from provider_files;
@@ -3861,6 +4006,16 @@ select distinct s.request_id as "requestId", case when s.overflow then s.channel
        greatest(permit.in_ms, ceil(extract(epoch from greatest(
            case when quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
              is not null then quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value) end,
+           case when case when (select exists (select from ceilings))
+                     and s.attempt = s.attempts_before_replay then
+             (select ends
+              from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                  s.account_counted_at, s.channel_counted_at)) end
+             is not null then case when (select exists (select from ceilings))
+                     and s.attempt = s.attempts_before_replay then
+             (select ends
+              from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                  s.account_counted_at, s.channel_counted_at)) end end,
            case when s.next_attempt_at > clock_timestamp() then s.next_attempt_at end
          ) - clock_timestamp()) * 1000)::float8) as "inMs"
 from sends asked
@@ -3886,6 +4041,22 @@ where asked.request_id = any((select $1::uuid[])::uuid[])
   and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
     and not coalesce(s.expires_at <= clock_timestamp(), false)
   and (channels.held_at is not null) is not true and permit.in_ms is not null;
+
+-- recall_from_ceilings: Makes the sends due that wait for the next period of a ceiling of an account or a channel, which is about to change.
+-- $1: the account or the channel.
+update sends s set next_attempt_at = clock_timestamp()
+from channels
+where $1 in (channels.id, channels.account_id) and s.channel_id = channels.id
+  and s.priority in ('urgent', 'normal', 'bulk')
+  and s.finished_at is null and s.status = 'queued'
+  and s.next_attempt_at = any(array(
+    select now.ends from ceilings c cross join lateral (
+        select at, starts, ceiling_end(c.period, starts) as ends,
+               case when c.starts_at >= starts then c.used else 0 end as used
+        from (select at, ceiling_start(c.period, c.starts_at, at) as starts
+              from clock_timestamp() at) of_clock) now
+    where c.owner_id = $1))
+  and s.next_attempt_at is distinct from quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value);
 
 -- recall_postponed: Makes the sends of a channel due that wait for the end of its quiet hours alone, which are about to change.
 update sends s set next_attempt_at = clock_timestamp()
@@ -3940,8 +4111,8 @@ candidates as materialized (
   order by s.request_id
   for no key update ),
 -- Sends that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
-claimable as materialized (
-  select s.request_id, s.account_id, s.contact_type, person.value as contact_value,
+free as materialized (
+  select s.request_id, s.account_id, s.channel_id, s.contact_type, person.value as contact_value,
          case when cardinality(open.ids) = 1 then open.ids[1] end as open_id,
          ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, person.value)] as new_id,
          s.conversation_id is null and not s.close_conversation and open.ids is null as opens
@@ -3967,6 +4138,12 @@ claimable as materialized (
     (channels.held_at is not null) is not true
     and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
       is not null) is not true
+    and (case when (select exists (select from ceilings))
+              and s.attempt = s.attempts_before_replay then
+      (select ends
+       from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                           s.account_counted_at, s.channel_counted_at)) end
+      is not null) is not true
     and (coalesce((
       select true from sends earlier
       where earlier.lane = s.lane and earlier.seq < s.seq
@@ -3991,6 +4168,50 @@ claimable as materialized (
                and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
                  and not coalesce(s.expires_at <= clock_timestamp(), false)
              limit 1), false)))),
+-- Their ceilings, locked in the order of their keys.
+locked_ceilings as materialized (
+  select * from ceilings c
+  where (select exists (select from ceilings)) and c.owner_id = any(array(
+    select unnest(array[account_id, channel_id]) from free))
+  order by c.owner_id, c.unit, c.period
+  for no key update),
+-- What was used of them when the locks were free.
+own_ceilings as materialized (
+  select c.owner_id, c.unit, c.period, c.amount, now.*
+  from locked_ceilings c cross join lateral (
+      select at, starts, ceiling_end(c.period, starts) as ends,
+             case when c.starts_at >= starts then c.used else 0 end as used
+      from (select at, ceiling_start(c.period, c.starts_at, at) as starts
+            from clock_timestamp() at) of_clock) now),
+-- What each takes, and whether all up to it are more than is left.
+taken as materialized (
+  select s.request_id, c.owner_id, c.unit, c.period, t.amount,
+         c.used + sum(t.amount) over (partition by c.owner_id, c.unit, c.period
+                                      order by s.priority, s.next_attempt_at, s.seq) > c.amount as is_beyond
+  from own_ceilings c cross join lateral (select c.starts) now
+    join candidates s on
+      (c.owner_id in (s.channel_id, s.account_id) and s.attempt = s.attempts_before_replay
+       and coalesce(case c.owner_id when s.channel_id then s.channel_counted_at
+                                    else s.account_counted_at end < now.starts, true))
+    cross join lateral (
+      select ceiling_size(c.unit, s.contact_type, s.segments) as amount) t
+  where s.status = 'queued' and s.request_id in (select request_id from free)),
+-- The sends that have to wait for the next period.
+beyond as (
+  select request_id from taken where is_beyond),
+-- The others are counted.
+counted as (
+  update ceilings c
+  set starts_at = own.starts, used = own.used + sums.amount,
+      reported = case when c.starts_at < own.starts then 0 else c.reported end
+  from own_ceilings own join (
+    select owner_id, unit, period, sum(amount) as amount from taken
+    where request_id not in (select request_id from beyond)
+    group by owner_id, unit, period) sums using (owner_id, unit, period)
+  where (c.owner_id, c.unit, c.period) = (own.owner_id, own.unit, own.period)),
+-- The sends that are claimed.
+claimable as materialized (
+  select * from free where request_id not in (select request_id from beyond)),
 -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
 -- moment, the send stays without one.
 opened as (
@@ -4004,7 +4225,13 @@ update sends s
 set status = 'sending', worker = $2, claim_id = $3,
     attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
     claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
-    conversation_id = coalesce(s.conversation_id, claimable.open_id, opened.id)
+    conversation_id = coalesce(s.conversation_id, claimable.open_id, opened.id),
+    channel_counted_at = case when (select exists (select from ceilings)) and s.status = 'queued' then
+        greatest(s.channel_counted_at, (select min(at) from own_ceilings where owner_id = s.channel_id))
+      else s.channel_counted_at end,
+    account_counted_at = case when (select exists (select from ceilings)) and s.status = 'queued' then
+        greatest(s.account_counted_at, (select min(at) from own_ceilings where owner_id = s.account_id))
+      else s.account_counted_at end
 from claimable left join opened on opens and opened.id = new_id, channels
 where s.request_id = claimable.request_id and channels.id = s.channel_id
 returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
@@ -5074,8 +5301,14 @@ permit as (
 select request_id as "requestId", s.is_suppressed as "isSuppressed",
        s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
        and not coalesce(s.expires_at <= clock_timestamp(), false)
-         and quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
-             is not null as "isQuiet",
+         and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+             is not null
+              or case when (select exists (select from ceilings))
+                          and s.attempt = s.attempts_before_replay then
+                  (select ends
+                   from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                       s.account_counted_at, s.channel_counted_at)) end
+                  is not null) as "isToPostpone",
        channels.id as "channelId",
        case when channels.fallback_channel_id is not null then channels.provider end as "fallsBackFrom",
        s.finished_at is not null or (s.status = 'queued' and coalesce((
@@ -5093,6 +5326,16 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
          greatest(ceil(extract(epoch from greatest(
              case when quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
                is not null then quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value) end,
+             case when case when (select exists (select from ceilings))
+                       and s.attempt = s.attempts_before_replay then
+               (select ends
+                from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                    s.account_counted_at, s.channel_counted_at)) end
+               is not null then case when (select exists (select from ceilings))
+                       and s.attempt = s.attempts_before_replay then
+               (select ends
+                from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                    s.account_counted_at, s.channel_counted_at)) end end,
              case when s.next_attempt_at > clock_timestamp() then s.next_attempt_at end
            ) - clock_timestamp()) * 1000)::float8, permit.in_ms, 0)
        end as "dueInMs",
@@ -5104,6 +5347,12 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
            limit 1), false)) is not true
               and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+                  is not null) is not true
+                and (case when (select exists (select from ceilings))
+                          and s.attempt = s.attempts_before_replay then
+                  (select ends
+                   from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                       s.account_counted_at, s.channel_counted_at)) end
                   is not null) is not true
                 and (s.next_attempt_at > clock_timestamp()) is not true
               and permit.is_needed and permit.in_ms is null
@@ -5118,6 +5367,12 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
            limit 1), false)) is not true
               and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
                   is not null) is not true
+                and (case when (select exists (select from ceilings))
+                          and s.attempt = s.attempts_before_replay then
+                  (select ends
+                   from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                       s.account_counted_at, s.channel_counted_at)) end
+                  is not null) is not true
                 and (s.next_attempt_at > clock_timestamp()) is not true
               and not (channels.breaker_open_until is not null
                  or num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0)
@@ -5131,6 +5386,12 @@ select request_id as "requestId", s.is_suppressed as "isSuppressed",
                   order by s.priority, s.next_attempt_at limit 100) s
             where (channels.held_at is not null) is not true
               and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+                is not null) is not true
+              and (case when (select exists (select from ceilings))
+                        and s.attempt = s.attempts_before_replay then
+                (select ends
+                 from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                     s.account_counted_at, s.channel_counted_at)) end
                 is not null) is not true
               and (coalesce((
                 select true from sends earlier
@@ -5352,6 +5613,7 @@ written as (
     failure = null,
     next_attempt_at = due.due_at,
     attempts_before_replay = s.attempt,
+    channel_counted_at = null, account_counted_at = null,
     losses = 0,
     claimed_at = null,
     claim_id = null,
@@ -5659,6 +5921,7 @@ written as (
     failure = null,
     next_attempt_at = due.due_at,
     attempts_before_replay = s.attempt,
+    channel_counted_at = null, account_counted_at = null,
     losses = 0,
     claimed_at = null,
     claim_id = null,
@@ -6017,23 +6280,35 @@ wait as (
          quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
            is not null,
          quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)),
-        (2, 'behind',
+        (2, 'ceiling',
+         case when (select exists (select from ceilings))
+                   and s.attempt = s.attempts_before_replay then
+           (select ends
+            from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                s.account_counted_at, s.channel_counted_at)) end
+           is not null,
+         case when (select exists (select from ceilings))
+                   and s.attempt = s.attempts_before_replay then
+           (select ends
+            from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                s.account_counted_at, s.channel_counted_at)) end),
+        (3, 'behind',
          coalesce((
            select true from sends earlier
            where earlier.lane = s.lane and earlier.seq < s.seq
              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
            limit 1), false),
          null::timestamptz),
-        (3, 'retry',
+        (4, 'retry',
          s.next_attempt_at > clock_timestamp(),
          s.next_attempt_at),
-        (4, 'breaker_open',
+        (5, 'breaker_open',
          channels.breaker_open_until is not null,
          channels.breaker_open_until),
-        (5, 'waits_for_permit',
+        (6, 'waits_for_permit',
          num_nonnulls(channels.rate_calls, channels.max_in_flight) > 0,
          null::timestamptz),
-        (6, 'slow_start',
+        (7, 'slow_start',
          s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true),
          null::timestamptz)) reason (place, name, is_waiting, until)
     where reason.is_waiting
@@ -6076,6 +6351,32 @@ from asked s join channels c on c.id = s.channel_id
 select given.id as "messageId", m.request_id as "requestId"
 from unnest($2::text[]) as given (id)
   join message_ids m on m.channel_id = $1 and m.message_key = md5(given.id)::uuid;
+
+-- sends_to_postpone: Finds due sends in quiet hours of their channels, and those that would pass a ceiling.
+-- $1: how many.
+select s.request_id as "requestId"
+from channels cross join lateral (
+  select * from sends s
+  where s.channel_id = channels.id and s.priority in ('urgent', 'normal', 'bulk') and s.finished_at is null
+    and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+      and not coalesce(s.expires_at <= clock_timestamp(), false)
+  order by s.priority, s.next_attempt_at
+  limit 5000) s
+where channels.deleted_at is null
+  and (channels.quiet_hours is not null or ((select exists (select from ceilings)) and exists (
+       select from ceilings c cross join lateral (
+           select at, starts, ceiling_end(c.period, starts) as ends,
+                  case when c.starts_at >= starts then c.used else 0 end as used
+           from (select at, ceiling_start(c.period, c.starts_at, at) as starts
+                 from clock_timestamp() at) of_clock) now
+       where c.owner_id in (channels.id, channels.account_id) and now.used >= c.amount)))
+  and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value) is not null
+       or case when (select exists (select from ceilings))
+                   and s.attempt = s.attempts_before_replay then
+           (select ends
+            from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                                s.account_counted_at, s.channel_counted_at)) end is not null)
+limit $1;
 
 -- settle_send: Ends an uncertain send as a person found it at the provider.
 -- $1: the send
@@ -6837,6 +7138,12 @@ where s.channel_id = $1 and s.finished_at is null and s.overflow
   and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
     and not coalesce(s.expires_at <= clock_timestamp(), false)
     and (quiet_until(channels.quiet_hours, s.priority, s.contact_type, s.contact_value)
+      is not null) is not true
+    and (case when (select exists (select from ceilings))
+              and s.attempt = s.attempts_before_replay then
+      (select ends
+       from passed_ceiling(s.account_id, s.channel_id, s.contact_type, s.segments,
+                           s.account_counted_at, s.channel_counted_at)) end
       is not null) is not true
   and not coalesce((
       select true from sends earlier

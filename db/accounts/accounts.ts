@@ -1,6 +1,7 @@
 import { asc, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { nameKey } from '../../src/core/accounts/person.ts'
+import { ceilingsOf } from '../ceilings/ceilings.ts'
 import type { Database, Transaction } from '../connection/client.ts'
 import { accounts } from '../schema.ts'
 
@@ -44,13 +45,14 @@ export function listAccounts(db: Database | Transaction) {
       name: accounts.name,
       rateLimitPoints: accounts.rateLimitPoints,
       rateLimitSeconds: accounts.rateLimitSeconds,
+      ceilings: ceilingsOf(accounts.id),
       createdAt: accounts.createdAt,
     })
     .from(accounts)
     .orderBy(asc(accounts.createdAt), asc(accounts.id))
 }
 
-/** Its name, and its own rate limit, if it has one. */
+/** Its name, and its own rate limit and ceilings, if it has any. */
 export async function findAccount(db: Database | Transaction, id: string) {
   const [found] = await db
     .select({
@@ -59,6 +61,7 @@ export async function findAccount(db: Database | Transaction, id: string) {
       createdAt: accounts.createdAt,
       points: accounts.rateLimitPoints,
       seconds: accounts.rateLimitSeconds,
+      ceilings: ceilingsOf(accounts.id),
     })
     .from(accounts)
     .where(eq(accounts.id, id))

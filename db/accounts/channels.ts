@@ -6,6 +6,7 @@ import type { Ordering } from '../../src/core/sends/lane.ts'
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
 import type { AutoCause } from '../../src/core/suppression/suppression.ts'
 import { providerNames, providers } from '../../src/providers/index.ts'
+import { ceilingsOf } from '../ceilings/ceilings.ts'
 import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
 import { recallPostponed } from '../delivery/postpone.ts'
 import { channels } from '../schema.ts'
@@ -24,6 +25,8 @@ export interface Channel {
   sealedConfig: string | null
   /** Whether it was deleted. Then it looks absent, except to a repeat of a request from before the deletion. */
   isDeleted: boolean
+  /** Whether it, or its account, has a ceiling. */
+  hasCeiling: boolean
 }
 
 /** A channel, and the account that it has to belong to. */
@@ -53,7 +56,8 @@ const findOwnStatement = prepared<Channel & ChannelOwner>(
     cross join lateral (
       select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
         countries, ${sealedLimits} as "sealedConfig",
-        deleted_at is not null as "isDeleted"
+        deleted_at is not null as "isDeleted",
+        exists (select from ceilings where owner_id in (id, account_id)) as "hasCeiling"
       from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own`,
 )
 
@@ -140,6 +144,7 @@ export async function readChannelFields(db: Database | Transaction, id: string) 
       oneClick: channels.oneClick,
       countries: channels.countries,
       quietHours: channels.quietHours,
+      ceilings: ceilingsOf(channels.id),
     })
     .from(channels)
     .where(isPresent(id))
@@ -165,6 +170,8 @@ export async function updateChannel(
   id: string,
   fields: Partial<ChannelFields>,
 ): Promise<void> {
+  // Its ceilings alone were changed.
+  if (Object.keys(fields).length === 0) return
   if ('quietHours' in fields) await recallPostponed(db, id)
   // A new rate takes effect at once, not after the calls that were scheduled by the old one.
   const anew = 'rateCalls' in fields ? { nextCallAt: null } : {}
@@ -230,6 +237,7 @@ export function listChannels(db: Database, accountId: string) {
       autoSuppress: channels.autoSuppress,
       countries: channels.countries,
       quietHours: channels.quietHours,
+      ceilings: ceilingsOf(channels.id),
       fallbackChannelId: channels.fallbackChannelId,
       fallbackOn: channels.fallbackOn,
       fallbackWithinSeconds: channels.fallbackWithinSeconds,

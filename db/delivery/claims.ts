@@ -3,6 +3,7 @@ import type { Message } from '../../src/core/messages/message.ts'
 import { newId } from '../../src/core/requests/new-id.ts'
 import type { OnUncertain } from '../../src/core/sends/outcome.ts'
 import type { Priority } from '../../src/core/sends/priority.ts'
+import { ceilingColumns, countBelowCeilings } from '../ceilings/ceiling-rule.ts'
 import { hasLimits, isFree, isLimited, isReady, isSuppressed } from '../claim-rule.ts'
 import type { Database } from '../connection/client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
@@ -90,8 +91,8 @@ const claim = (lock: string) => sqlText`
     order by s.request_id
     for no key update ${lock}),
   -- Sends that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
-  claimable as materialized (
-    select s.request_id, s.account_id, s.contact_type, person.value as contact_value,
+  free as materialized (
+    select s.request_id, s.account_id, s.channel_id, s.contact_type, person.value as contact_value,
            case when cardinality(open.ids) = 1 then open.ids[1] end as open_id,
            ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, person.value)] as new_id,
            s.conversation_id is null and not s.close_conversation and open.ids is null as opens
@@ -110,6 +111,10 @@ const claim = (lock: string) => sqlText`
       and ($6
            or ${hasLimits}
            or not ${isMoreUrgentReady}))),
+  ${countBelowCeilings('free')},
+  -- The sends that are claimed.
+  claimable as materialized (
+    select * from free where request_id not in (select request_id from beyond)),
   -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
   -- moment, the send stays without one.
   opened as (
@@ -123,7 +128,8 @@ const claim = (lock: string) => sqlText`
   set status = 'sending', worker = $2, claim_id = $3,
       attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
       claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
-      conversation_id = coalesce(s.conversation_id, claimable.open_id, opened.id)
+      conversation_id = coalesce(s.conversation_id, claimable.open_id, opened.id),
+      ${ceilingColumns}
   from claimable left join opened on opens and opened.id = new_id, channels
   where s.request_id = claimable.request_id and channels.id = s.channel_id
   returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",

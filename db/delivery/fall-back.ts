@@ -5,6 +5,7 @@ import { buildTimeline, type SendRecord } from '../../src/core/sends/timeline.ts
 import { ordered, used } from '../admission/accept-parts.ts'
 import { overflowOf } from '../admission/quota.ts'
 import { announceChange, columnsOfChange } from '../callbacks/new-callbacks.ts'
+import { countedForAccount } from '../ceilings/ceiling-rule.ts'
 import { addChecks, isSuppressedEverywhere } from '../claim-rule.ts'
 import type { Transaction } from '../connection/client.ts'
 import { countChanges, countedColumns } from '../counters/counted-as.ts'
@@ -219,6 +220,7 @@ const moveStatement = prepared<WakeUp>(
         expires_at = least(s.expires_at,
                            greatest(s.accepted_at, s.send_at) + placed.expire_after_seconds * interval '1 s'),
         attempts_before_replay = s.attempt,
+        ${countedForAccount},
         losses = 0,
         claimed_at = null,
         attempt_record = null,

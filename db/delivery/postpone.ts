@@ -1,3 +1,4 @@
+import { ceilingPassed, ceilingUntil, isCeilingReached } from '../ceilings/ceiling-rule.ts'
 import { isReady } from '../claim-rule.ts'
 import type { Database, Transaction } from '../connection/client.ts'
 import { quietUntil } from '../reasons-to-wait.ts'
@@ -5,7 +6,7 @@ import { eventOf } from '../sends/event-sql.ts'
 import { isGiven, isoText, prepared, sqlText } from '../statement.ts'
 import { isOfAnyPriority } from './priority-rule.ts'
 
-/** A send that waits for the end of quiet hours. */
+/** A send that waits for the end of quiet hours, or for the next period of a ceiling. */
 export interface Postponed {
   requestId: string
   reason: string
@@ -20,33 +21,36 @@ const mostLookedAt = 5000
 const zoneOfEnd = sqlText`
   (select zone from unnest(quiet_zones(channels.quiet_hours, s.contact_type, s.contact_value)) zone
    where quiet_end((channels.quiet_hours->>'from')::time, (channels.quiet_hours->>'until')::time, zone,
-                   ends.until - interval '1 s') is not null
+                   ends.quiet - interval '1 s') is not null
    order by zone limit 1)`
 
 const postponeStatement = prepared<Postponed>(
   'postpone_sends',
-  'Makes sends due at the end of their quiet hours, so that no search for due sends finds them before.',
+  'Makes sends due when their quiet hours or the periods of their ceilings end, so that no search for due sends finds them before.',
   sqlText`
     -- $1: the sends.
     with
-    -- Those that are quiet now, locked in the order of their ids.
+    -- Those that may not go now, locked in the order of their ids.
     asked as materialized (
-      select s.request_id, ends.until,
-             concat('quiet hours until ', to_char(ends.until at time zone clock.zone, 'YYYY-MM-DD HH24:MI'),
-                    ' (', clock.zone, ')') as reason
+      select s.request_id, greatest(ends.quiet, ends.ceiling) as until,
+             case when ends.ceiling >= coalesce(ends.quiet, ends.ceiling)
+                  then ${ceilingPassed}
+                  else concat('quiet hours until ', to_char(ends.quiet at time zone clock.zone, 'YYYY-MM-DD HH24:MI'),
+                              ' (', clock.zone, ')') end as reason
       from sends s join channels on channels.id = s.channel_id
         cross join lateral (
-          select ${quietUntil}
-            as until) ends
+          select ${quietUntil} as quiet,
+                 ${ceilingUntil} as ceiling) ends
         cross join lateral (
-          select coalesce(
+          select case when ends.quiet is not null then coalesce(
             ${zoneOfEnd},
-            channels.quiet_hours->>'zone') as zone) clock
+            channels.quiet_hours->>'zone') end as zone) clock
       where ${isGiven('s.request_id')}
         and ${isReady()}
-        and channels.quiet_hours is not null and ends.until is not null
+        and num_nonnulls(ends.quiet, ends.ceiling) > 0
       order by s.request_id
       for no key update of s skip locked),
+    -- Their new due times.
     postponed as (
       update sends s set next_attempt_at = asked.until
       from asked where s.request_id = asked.request_id
@@ -64,14 +68,14 @@ const postponeStatement = prepared<Postponed>(
     from postponed`,
 )
 
-/** Postpones those of the sends that are due in quiet hours of their channels. */
+/** Postpones those of the sends that are due in quiet hours, or would pass a ceiling. */
 export function postponeSends(db: Database, requestIds: readonly string[]): Promise<Postponed[]> {
   return postponeStatement(db, [requestIds])
 }
 
-const quietStatement = prepared<{ requestId: string }>(
-  'quiet_sends',
-  'Finds due sends in quiet hours of their channels.',
+const toPostponeStatement = prepared<{ requestId: string }>(
+  'sends_to_postpone',
+  'Finds due sends in quiet hours of their channels, and those that would pass a ceiling.',
   sqlText`
     -- $1: how many.
     select s.request_id as "requestId"
@@ -81,13 +85,15 @@ const quietStatement = prepared<{ requestId: string }>(
         and ${isReady()}
       order by s.priority, s.next_attempt_at
       limit ${mostLookedAt}) s
-    where channels.quiet_hours is not null and channels.deleted_at is null
-      and ${quietUntil} is not null
+    where channels.deleted_at is null
+      and (channels.quiet_hours is not null or ${isCeilingReached})
+      and (${quietUntil} is not null
+           or ${ceilingUntil} is not null)
     limit $1`,
 )
 
-export async function findQuietSends(db: Database, limit: number): Promise<string[]> {
-  return (await quietStatement(db, [limit])).map(({ requestId }) => requestId)
+export async function findSendsToPostpone(db: Database, limit: number): Promise<string[]> {
+  return (await toPostponeStatement(db, [limit])).map(({ requestId }) => requestId)
 }
 
 const recallStatement = prepared(

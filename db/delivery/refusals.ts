@@ -24,8 +24,8 @@ export interface Refusal {
   wakesLaneHead: boolean
   /** Whether its contact is suppressed, so that it has to fail. */
   isSuppressed: boolean
-  /** Whether it is due in quiet hours, so that it has to be postponed. */
-  isQuiet: boolean
+  /** Whether it is due in quiet hours, or would pass a ceiling, so that it has to be postponed. */
+  isToPostpone: boolean
   channelId: string
   /** The channel's provider; null unless it has a fallback. */
   fallsBackFrom: string | null
@@ -59,7 +59,8 @@ const refusalsStatement = prepared<Refusal>(
             as is_needed) limited)
     select request_id as "requestId", s.is_suppressed as "isSuppressed",
            ${isReady()}
-             and ${reasonsToWait.quiet_hours.isWaiting} as "isQuiet",
+             and (${reasonsToWait.quiet_hours.isWaiting}
+                  or ${reasonsToWait.ceiling.isWaiting}) as "isToPostpone",
            channels.id as "channelId",
            case when channels.fallback_channel_id is not null then channels.provider end as "fallsBackFrom",
            s.finished_at is not null or (${isQueued} and ${isBehind}) as "wakesLaneHead",

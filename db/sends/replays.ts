@@ -1,5 +1,6 @@
 import { ownExpiry } from '../admission/new-send.ts'
 import { announceChange, columnsOfChange } from '../callbacks/new-callbacks.ts'
+import { notCounted } from '../ceilings/ceiling-rule.ts'
 import { addChecks } from '../claim-rule.ts'
 import type { Database, Transaction } from '../connection/client.ts'
 import { countChanges, countedColumns } from '../counters/counted-as.ts'
@@ -75,6 +76,7 @@ export const replaying = (chosen: string, before: string) => sqlText`
       failure = null,
       next_attempt_at = due.due_at,
       attempts_before_replay = s.attempt,
+      ${notCounted},
       losses = 0,
       claimed_at = null,
       claim_id = null,

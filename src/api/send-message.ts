@@ -26,7 +26,7 @@ export function sendMessage(
   steps: SendSteps,
 ) {
   const { findOwnChannel, checkAgainstChannel, checkSendAt, applyTemplate } = steps
-  const { limiter, findEarlier, answerRepeat, record, enqueue, dryRun, dryRepeat } = steps
+  const { limiter, findEarlier, answerRepeat, checkCeilings, record, enqueue, dryRun, dryRepeat } = steps
 
   const pipeline = (form: 'channelInBody' | 'channelInPath') =>
     factory.createHandlers(
@@ -54,6 +54,7 @@ export function sendMessage(
         const traceparent = clientsTraceparent(incoming)
         const sms = smsSizeOf(rules, request.contact, message)
         const send = { request: { ...request, message }, channel, when, sms, traceparent }
+        if (channel.hasCeiling) await checkCeilings(state, [send], { isCounted: !isDry })
         if (isDry) return answerDryRun(c, await dryRun(state, [send]))
         const recorded = await record(state, send, idempotency)
         if ('earlier' in recorded) return await answerRepeat(c, recorded.earlier, { isCounted: true })

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
-import { listAccounts, type RateLimit } from '../../db/accounts/accounts.ts'
-import { limitAccount, makeAccount } from '../setup/accounts.ts'
-import type { Answerer } from './answer.ts'
+import { listAccounts } from '../../db/accounts/accounts.ts'
+import { type AccountChange, limitAccount, makeAccount, type NewAccount } from '../setup/accounts.ts'
+import { type Answerer, CliError } from './answer.ts'
 import { displayName } from './argument.ts'
 import { existingAccount, rateLimit } from './arguments.ts'
+import { ceilingOption } from './channel-options.ts'
 
 export function accountCommands(program: Command, answer: Answerer): void {
   const account = program.command('account')
@@ -12,7 +13,8 @@ export function accountCommands(program: Command, answer: Answerer): void {
     .command('create')
     .requiredOption('--name <name>', 'a name to recognise it by', displayName)
     .option('--rate-limit <points/seconds>', "the account's rate limit, instead of the service's", rateLimit)
-    .action((options: { name: string; rateLimit?: RateLimit }, command: Command) =>
+    .option(...ceilingOption)
+    .action((options: NewAccount, command: Command) =>
       answer(command, async (context) => {
         const { accountId, warnings } = await makeAccount(context, options)
         return { accountId, ...(warnings.length > 0 && { warnings }) }
@@ -28,11 +30,14 @@ export function accountCommands(program: Command, answer: Answerer): void {
   account
     .command('update')
     .argument('<account>', "the account's id")
-    .requiredOption('--rate-limit <points/seconds>', "the account's rate limit", rateLimit)
-    .action((id: string, options: { rateLimit: RateLimit }, command: Command) =>
+    .option('--rate-limit <points/seconds>', "the account's rate limit", rateLimit)
+    .option(...ceilingOption)
+    .action((id: string, options: AccountChange, command: Command) =>
       answer(command, async (context) => {
         const accountId = await existingAccount(context.db, id)
-        await limitAccount(context, accountId, options.rateLimit)
+        if (Object.keys(options).length === 0)
+          throw new CliError('usage', 'Nothing to change; see: outbound account update --help')
+        await limitAccount(context, accountId, options)
         return { accountId }
       }),
     )

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import type { z } from 'zod'
 import { accountExists } from '../../db/accounts/accounts.ts'
 import type { Database } from '../../db/connection/client.ts'
+import { type Ceiling, ceilingText } from '../core/accounts/ceiling.ts'
 import { type Contact, contactIssue, parseContact, parseStoredContact } from '../core/contacts/contact.ts'
 import { isStorable } from '../core/requests/characters.ts'
 import { describeIssue, joinIssues } from '../core/requests/issues.ts'
@@ -27,6 +28,14 @@ export const quietHours = argument(lists.quietHours)
 export const quietZone = argument(lists.quietZone)
 export const quietFor = argument(lists.quietFor)
 export const changeList = argument(lists.changeList)
+
+/** May be given several times. */
+export function ceilingList(text: string, before?: Ceiling[] | 'none'): Ceiling[] | 'none' {
+  const given =
+    before === undefined ? text : `${before === 'none' ? before : before.map(ceilingText).join()},${text}`
+  return argument(lists.ceilingList)(given)
+}
+
 export const templateName = argument(names.templateName)
 export const personName = argument(names.personName)
 export const operatorsWords = argument(names.operatorsWords)

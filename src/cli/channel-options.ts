@@ -6,6 +6,7 @@ import { autoCauses } from '../core/suppression/suppression.ts'
 import {
   callRate,
   causeList,
+  ceilingList,
   countryList,
   fallbackCauseList,
   limit,
@@ -53,6 +54,12 @@ export const countriesOption = [
   '--countries <codes>',
   'send to phone numbers of these countries only, by their codes of two letters, e.g. DE,AT,CH; "none": of all',
   countryList,
+] as const
+
+export const ceilingOption = [
+  '--ceiling <ceiling>',
+  'call no more than this: an amount of messages or segments in an hour, day or month of UTC, e.g. "10000 messages/day"; up to 4, each with an option of its own; further sends wait; "none": no ceiling',
+  ceilingList,
 ] as const
 
 export const expireAfterOption = [

@@ -23,6 +23,7 @@ import {
   addFallbackOptions,
   addQuietOptions,
   autoSuppressOption,
+  ceilingOption,
   countriesOption,
   expireAfterOption,
   maxInFlightOption,
@@ -78,6 +79,7 @@ function createCommand(channel: Command, answer: Answerer): void {
     .option(...autoSuppressOption)
     .addOption(oneClickOption())
     .option(...countriesOption)
+    .option(...ceilingOption)
     .action((options: NewChannelOptions, command: Command) =>
       answer(command, async (context) => {
         const { provider, config: given, account, ...asked } = options
@@ -113,6 +115,7 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .option(...autoSuppressOption)
     .addOption(oneClickOption())
     .option(...countriesOption)
+    .option(...ceilingOption)
     .action((id: string, { config: given, ...asked }: ChannelOptions, command: Command) =>
       answer(command, async (context) => {
         checkTogether(asked)

@@ -146,7 +146,7 @@ function apiMetrics({ counter, histogram }: Definitions) {
     authFailures: counter('outbound_auth_failures_total', 'Requests without a valid API key.'),
     rateLimited: counter(
       'outbound_rate_limited_total',
-      "Requests refused with 429: over the account's rate limit, the address's limit of failed keys, or the key's limit.",
+      "Requests refused with 429: over the account's rate limit, the address's limit of failed keys, the key's limit, or a ceiling.",
       'limit',
     ),
     enqueueFailures: counter(
@@ -385,7 +385,7 @@ type Counted = Pick<
 function startAtZero({ accepted, rateLimited, ended, suppressed, callbacks }: Counted): void {
   for (const cause of suppressionCauses) suppressed.inc({ cause }, 0)
   for (const message_type of messageTypes) accepted.inc({ message_type }, 0)
-  for (const limit of ['account', 'address', 'key']) rateLimited.inc({ limit }, 0)
+  for (const limit of ['account', 'address', 'key', 'ceiling']) rateLimited.inc({ limit }, 0)
   for (const status of ['sent', 'failed', 'uncertain', 'canceled']) ended.inc({ status }, 0)
   for (const result of ['delivered', 'failed', 'given_up', 'gone']) callbacks.inc({ result }, 0)
 }

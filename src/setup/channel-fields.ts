@@ -1,4 +1,5 @@
 import type { ChannelFields } from '../../db/accounts/channels.ts'
+import type { Ceiling } from '../core/accounts/ceiling.ts'
 import { changedHours, type QuietHours } from '../core/channels/quiet-hours.ts'
 import { oneClickHeaders } from '../core/messages/unsubscribe.ts'
 import type { Ordering } from '../core/sends/lane.ts'
@@ -26,6 +27,8 @@ export interface ChannelChange {
   quietHours?: Pick<QuietHours, 'from' | 'until'> | 'none' | undefined
   quietZone?: Partial<Pick<QuietHours, 'byContact' | 'zone'>> | undefined
   quietFor?: Priority[] | undefined
+  /** Replaces all that it has. */
+  ceiling?: Ceiling[] | 'none' | undefined
 }
 
 /**

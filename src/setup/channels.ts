@@ -22,6 +22,7 @@ import { canBeRecordId } from '../core/requests/record-id.ts'
 import { heldByOperator } from '../core/sends/own-reasons.ts'
 import { isCoded, providerOf } from '../providers/known.ts'
 import { shippedNames } from '../providers/shipped.ts'
+import { ceilingDetails, changeCeilings } from './ceilings.ts'
 import { type ConfigIssues, type Sealing, sealedConfigOf } from './channel-config.ts'
 import { type ChannelChange, checkOneClick, fieldsOf } from './channel-fields.ts'
 import {
@@ -74,7 +75,9 @@ export async function makeChannel(
     const withFallback = { ...fields, ...(changesFallback(asked) && fallbackFields(id, asked, channels)) }
     await holdProvider(transaction, provider)
     await createChannel(transaction, { id, accountId, provider, ...withFallback })
-    const details = { accountId, provider, ...detailsOf(withFallback), config: 'set' }
+    await changeCeilings(transaction, { ownerId: id, accountId }, asked.ceiling)
+    const settings = { ...detailsOf(withFallback), ...ceilingDetails(asked.ceiling) }
+    const details = { accountId, provider, ...settings, config: 'set' }
     await recordAudit(transaction, { ...actor, action: 'channel.create', target: id, details })
     const { sealedConfig } = sealed
     const { fallbackChannelId = null } = withFallback
@@ -110,13 +113,16 @@ export async function changeChannel(
   if (sealed && 'issues' in sealed) return sealed
   const changes = { ...fieldsOf(asked, channel.quietHours), ...sealed }
   await checkQuietZone(db, changes)
-  if (Object.keys(changes).length === 0 && !changesFallback(asked)) return 'unchanged'
+  const isUnchanged = Object.keys(changes).length === 0 && asked.ceiling === undefined
+  if (isUnchanged && !changesFallback(asked)) return 'unchanged'
   return await inChainsIf(making, asked, channel.accountId, async (transaction, channels) => {
     const fields = { ...changes, ...(changesFallback(asked) && fallbackFields(id, asked, channels)) }
     const before = (await readChannelFields(transaction, id)) ?? {}
     await updateChannel(transaction, id, fields)
+    await changeCeilings(transaction, { ownerId: id, accountId: channel.accountId }, asked.ceiling)
+    const after = { ...detailsOf(fields), ...ceilingDetails(asked.ceiling) }
     const details = {
-      ...changedDetails(detailsOf(before), detailsOf(fields)),
+      ...changedDetails(detailsOf(before), after),
       ...(sealed && { config: 'set' }),
     }
     await recordAudit(transaction, { ...actor, action: 'channel.update', target: id, details })
@@ -157,7 +163,7 @@ function detailsOf({
   shownConfig,
   quietHours,
   ...fields
-}: Partial<Readonly<Record<keyof ChannelFields, unknown>>>): Record<string, AuditDetail> {
+}: Partial<Readonly<Record<keyof ChannelFields | 'ceilings', unknown>>>): Record<string, AuditDetail> {
   const config = Object.entries((shownConfig ?? {}) as ShownConfig)
   return {
     ...(fields as Record<string, AuditDetail>),

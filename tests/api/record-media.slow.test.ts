@@ -136,6 +136,7 @@ async function recordByStep(content: Buffer, db = service.runtime.db): Promise<b
     countries: null,
     sealedConfig: null,
     isDeleted: false,
+    hasCeiling: false,
   } as const
   const state = {
     requestId: uuidv7(),

@@ -34,6 +34,8 @@ const callback = (columns: string, values: string) =>
 const suppression = (cause: string) =>
   `insert into suppressions (id, account_id, contact_type, contact_value, cause)
    values (uuidv7(), uuidv7(), 'phone', '+4915112345678', '${cause}')`
+const ceiling = (values: string) =>
+  `insert into ceilings (owner_id, account_id, unit, period, amount, used) values (uuidv7(), uuidv7(), ${values})`
 const ended = (status: string) => `status = '${status}', finished_at = now()`
 
 /** Statements about one queued send and one channel: those that the check refuses, and similar ones that it allows. */
@@ -131,6 +133,16 @@ const cases: { name: string; refused: string[]; allowed: string[] }[] = [
     refused: [conversation('null', 'uuidv7()')],
     allowed: [conversation('null', 'null'), conversation('now()', 'null'), conversation('now()', 'uuidv7()')],
   },
+  {
+    name: 'ceilings_kind',
+    refused: [
+      `'calls', 'day', 1, 0`,
+      `'messages', 'week', 1, 0`,
+      `'messages', 'day', 0, 0`,
+      `'messages', 'day', 1, -1`,
+    ].map(ceiling),
+    allowed: [`'messages', 'hour', 1, 2`, `'segments', 'month', 1, 0`].map(ceiling),
+  },
   { name: 'permits_attempt', refused: [permit(0)], allowed: [permit(1)] },
   {
     name: 'callbacks_given_up',
@@ -207,7 +219,7 @@ async function olderDatabase(
     drop function fold_lane cascade;
     drop index sends_of_capitals, conversations_of_capitals;
     drop function count_send, count_scheduled_sends, counted_as, count_usage cascade;
-    drop table send_count_changes, send_counts, failure_counts, counted_since, usage_counts, usage_costs, message_ids, early_receipts;
+    drop table send_count_changes, send_counts, failure_counts, counted_since, usage_counts, usage_costs, message_ids, early_receipts, ceilings;
     alter table sends drop column counted_as, drop column api_key_id;
     alter table api_keys drop column last_used_at;
     alter table permits drop column unused_since;
@@ -217,7 +229,8 @@ async function olderDatabase(
     drop table scheduled_sends, provider_files;
     alter table idempotency_keys drop column batch;
     alter table sends drop column reference, drop column send_at,
-      drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding, drop column costs;
+      drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding, drop column costs,
+      drop column channel_counted_at, drop column account_counted_at;
     drop index sends_of_account;
     drop table callbacks, endpoints, suppressions, suppression_checks, audit, refused_requests, person_sessions, people, people_since;
     drop function note_people;
@@ -227,7 +240,7 @@ async function olderDatabase(
     alter table sends drop column change_number, drop column priority;
     alter table channels drop column urgent_in_a_row, drop column normal_in_a_row, drop column quiet_hours;
     drop table phone_zones;
-    drop function quiet_end, quiet_zones, quiet_until;
+    drop function quiet_end, quiet_zones, quiet_until, ceiling_start, ceiling_end, ceiling_size, passed_ceiling;
     drop type priority`)
   return { databaseUrl, client }
 }

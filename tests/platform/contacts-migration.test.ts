@@ -27,7 +27,10 @@ async function formerDatabase() {
     alter table scheduled_sends drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding,
       drop column priority;
     alter table sends drop column expires_in_seconds, drop column metadata, drop column segments, drop column encoding,
-      drop column priority, drop column costs;
+      drop column priority, drop column costs, drop column channel_counted_at, drop column account_counted_at;
+    alter table callbacks drop column data;
+    drop table ceilings;
+    drop function ceiling_start, ceiling_end, ceiling_size, passed_ceiling;
     alter table channels drop column one_click, drop column countries, drop column urgent_in_a_row, drop column normal_in_a_row, drop column quiet_hours;
     drop table phone_zones;
     alter table person_sessions drop column session_id, drop column begun_at, drop column used_at, drop column address;

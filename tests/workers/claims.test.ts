@@ -126,7 +126,7 @@ test('a send that is claimed, finished or unknown is not claimed again, and asks
       ...{
         requestId,
         isSuppressed: false,
-        isQuiet: false,
+        isToPostpone: false,
         dueInMs: null,
         wakesLaneHead: true,
         waitsForPermitOf: null,

@@ -125,6 +125,10 @@ class RateLimitedError(ApiError):
     """429 `rate_limited`: The account sent more requests than its rate limit allows. Wait for the seconds of `Retry-After`, then repeat."""
 
 
+class CeilingReachedError(ApiError):
+    """429 `ceiling_reached`: The account or the channel may send no more in this hour, day or month. The message names the ceiling and when it ends. Wait for the seconds of `Retry-After`, or ask the operator for a higher ceiling."""
+
+
 class KeyRateLimitedError(ApiError):
     """429 `key_rate_limited`: The API key made too many reads and refused requests. Wait for the seconds of `Retry-After`, then read less often: callbacks report each change."""
 
@@ -180,6 +184,7 @@ ERROR_CLASSES: Dict[str, Type[ApiError]] = {
     "not_movable": NotMovableError,
     "idempotency_key_reused": IdempotencyKeyReusedError,
     "rate_limited": RateLimitedError,
+    "ceiling_reached": CeilingReachedError,
     "key_rate_limited": KeyRateLimitedError,
     "too_many_failures": TooManyFailuresError,
     "internal_error": InternalError,

@@ -666,8 +666,8 @@ class WebhookReceipt(_WebhookReceiptRequired, total=False):
 class Wait(TypedDict):
     """A reason to wait."""
 
-    reason: Literal["scheduled", "more_urgent", "held", "quiet_hours", "behind", "retry", "breaker_open", "waits_for_permit", "slow_start"]
-    """What it waits for: `scheduled`, the time for which it is scheduled; `more_urgent`, more urgent messages of its channel; `held`, its channel, which is held; `quiet_hours`, the end of quiet hours; `behind`, an earlier message to the same contact; `retry`, its next attempt; `breaker_open`, its channel's provider, which keeps failing; `waits_for_permit`, the limits of its channel; `slow_start`, an answer of the provider to one of its backlog."""
+    reason: Literal["scheduled", "more_urgent", "held", "quiet_hours", "ceiling", "behind", "retry", "breaker_open", "waits_for_permit", "slow_start"]
+    """What it waits for: `scheduled`, the time for which it is scheduled; `more_urgent`, more urgent messages of its channel; `held`, its channel, which is held; `quiet_hours`, the end of quiet hours; `ceiling`, the next period of a ceiling; `behind`, an earlier message to the same contact; `retry`, its next attempt; `breaker_open`, its channel's provider, which keeps failing; `waits_for_permit`, the limits of its channel; `slow_start`, an answer of the provider to one of its backlog."""
     until: Optional[str]
     """When that ends. Null if no time ends it."""
 
@@ -1321,7 +1321,7 @@ class RetryScheduledEvent(TypedDict):
 
 
 class PostponedEvent(TypedDict):
-    """It waits for the end of the quiet hours of its channel."""
+    """It waits for the end of the quiet hours of its channel, or for the next period of a ceiling."""
 
     at: str
     """The time, in UTC."""
@@ -1750,7 +1750,7 @@ class MediaByUrl(_MediaByUrlRequired, total=False):
 
 TimelineEvent = Union["AcceptedEvent", "TriedEvent", "ScheduledEvent", "ConversationClosedEvent", "AttemptStartedEvent", "AttemptFinishedEvent", "AttemptLostEvent", "RetryScheduledEvent", "PostponedEvent", "ChannelHeldEvent", "SentEvent", "FailedEvent", "UncertainEvent", "SettledEvent", "CanceledEvent", "ReplayedEvent", "DeliveredEvent", "ReadEvent", "UndeliveredEvent", "ReceiptEvent", "ComplainedEvent", "UnsubscribedEvent", "FellBackEvent", "ErasedEvent"]
 
-ErrorCode = Literal["invalid_http", "invalid_body", "unsupported_content_type", "body_too_large", "body_incomplete", "invalid_query", "invalid_idempotency_key", "invalid_media", "invalid_template", "flow_not_found", "unsupported_by_channel", "batch_too_large", "too_many_endpoints", "endpoint_disabled", "invalid_receipt", "invalid_api_key", "missing_permission", "invalid_signature", "channel_not_found", "message_not_found", "endpoint_not_found", "suppression_not_found", "unsubscribe_link_not_found", "media_not_found", "route_not_found", "method_not_allowed", "not_cancelable", "not_movable", "idempotency_key_reused", "rate_limited", "key_rate_limited", "too_many_failures", "internal_error", "unavailable", "endpoint_not_called", "not_ready"]
+ErrorCode = Literal["invalid_http", "invalid_body", "unsupported_content_type", "body_too_large", "body_incomplete", "invalid_query", "invalid_idempotency_key", "invalid_media", "invalid_template", "flow_not_found", "unsupported_by_channel", "batch_too_large", "too_many_endpoints", "endpoint_disabled", "invalid_receipt", "invalid_api_key", "missing_permission", "invalid_signature", "channel_not_found", "message_not_found", "endpoint_not_found", "suppression_not_found", "unsubscribe_link_not_found", "media_not_found", "route_not_found", "method_not_allowed", "not_cancelable", "not_movable", "idempotency_key_reused", "rate_limited", "ceiling_reached", "key_rate_limited", "too_many_failures", "internal_error", "unavailable", "endpoint_not_called", "not_ready"]
 
 Message = Union["TextMessage", "TemplateMessage", "MediaMessage"]
 

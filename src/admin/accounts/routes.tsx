@@ -56,7 +56,7 @@ export function accounts(runtime: AdminRuntime): AdminApp {
     const typed = await typedIn(c)
     const read = parseTyped(typed, { rateLimit })
     if ('issues' in read) return await showAccount(c, runtime, { typed, issues: read.issues })
-    await limitAccount(makingOf(c, runtime), accountId, read.values.rateLimit)
+    await limitAccount(makingOf(c, runtime), accountId, read.values)
     return c.redirect(`/accounts/${accountId}`, 303)
   })
 

@@ -163,6 +163,11 @@ export const errorCodes = {
     why: 'The account sent more requests than its rate limit allows.',
     fix: 'Wait for the seconds of `Retry-After`, then repeat.',
   },
+  ceiling_reached: {
+    status: 429,
+    why: 'The account or the channel may send no more in this hour, day or month. The message names the ceiling and when it ends.',
+    fix: 'Wait for the seconds of `Retry-After`, or ask the operator for a higher ceiling.',
+  },
   key_rate_limited: {
     status: 429,
     why: 'The API key made too many reads and refused requests.',

@@ -87,6 +87,7 @@ export function sendBatch(
       const earlier = await findEarlier(state, idempotency)
       if (earlier) return await repeat(c, earlier, channels, isDry)
       await limiter.rateLimit(state, sends.length)
+      await steps.checkCeilings(state, sends, { isCounted: !isDry })
       if (isDry) return answerJson(c, { requestId, messages: await dryRun(state, sends) })
       const recorded = await recordBatch(state, sends, idempotency)
       if ('earlier' in recorded)

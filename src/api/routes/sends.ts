@@ -8,6 +8,7 @@ import { once } from '../../platform/memory/once.ts'
 import { providers } from '../../providers/index.ts'
 import { ApiError } from '../errors.ts'
 import { flowNotFound } from '../send/check-against-channel.ts'
+import { ceilingReached } from '../send/check-ceilings.ts'
 import { contentRefused } from '../send/check-media-content.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { beyondWholeLimit } from '../send/rate-limit.ts'
@@ -79,9 +80,18 @@ const contentRefusals: Refusals = {
   },
 }
 
+const beyondCeiling: Refusals = {
+  beyondCeiling: {
+    summary: 'The account or the channel may send no more in this period',
+    error: () =>
+      ceilingReached({ amount: 10_000, unit: 'messages', period: 'day' }, 'account', new Date('2026-11-22')),
+  },
+}
+
 const refusals: Refusals = {
   ...contentRefusals,
   ...dryRun.refusals,
+  ...beyondCeiling,
   channelNotFound: {
     summary: 'The channel does not exist, or belongs to another account',
     error: channelNotFound,
@@ -190,6 +200,7 @@ export const sendRoutes = {
     refusals: {
       ...inBatch(contentRefusals),
       ...dryRun.refusals,
+      ...beyondCeiling,
       channelsNotFound: {
         summary: 'Channels do not exist, or belong to another account',
         error: () => new ApiError('invalid_body', `messages[3].channelId: ${channelNotFound().message}`),

@@ -2,6 +2,7 @@ import type { Runtime } from '../../runtime.ts'
 import { createAnswerRepeat } from './answer-repeat.ts'
 import { createApplyTemplate } from './apply-template.ts'
 import { createCheckAgainstChannel } from './check-against-channel.ts'
+import { createCheckCeilings } from './check-ceilings.ts'
 import { createCheckSendAt } from './check-send-at.ts'
 import { createDryRunner } from './dry-run.ts'
 import { createEnqueue } from './enqueue.ts'
@@ -22,6 +23,7 @@ export function sendSteps(runtime: Runtime) {
     findOwnChannel: createFindOwnChannel(runtime),
     checkAgainstChannel: createCheckAgainstChannel(runtime),
     checkSendAt: createCheckSendAt(runtime),
+    checkCeilings: createCheckCeilings(runtime),
     applyTemplate: createApplyTemplate(runtime),
     findEarlier,
     answerRepeat: createAnswerRepeat(runtime, limiter),

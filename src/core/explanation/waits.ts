@@ -36,7 +36,13 @@ function causeOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts:
     case 'retry_scheduled':
       return waitUntilDue(ms, before, 'for its retry')
     case 'postponed':
-      return waitUntilDue(ms, before, 'for the end of quiet hours')
+      return waitUntilDue(
+        ms,
+        before,
+        before.reason?.startsWith('quiet hours')
+          ? 'for the end of quiet hours'
+          : 'for the next period of its ceiling',
+      )
     case 'channel_held':
       return `waited ${duration(ms)} while the channel was held, and in the queue after that`
     default:

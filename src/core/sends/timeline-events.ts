@@ -97,7 +97,7 @@ export const timelineEvents = {
   },
   retry_scheduled: { when: 'There will be another attempt.', fields: { reason, nextAttemptAt } },
   postponed: {
-    when: 'It waits for the end of the quiet hours of its channel.',
+    when: 'It waits for the end of the quiet hours of its channel, or for the next period of a ceiling.',
     fields: { reason, nextAttemptAt },
   },
   channel_held: { when: 'The channel is held; the send waits for it to be resumed.', fields: { reason } },

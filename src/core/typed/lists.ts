@@ -1,4 +1,5 @@
 import { type Permission, permissions } from '../accounts/api-key.ts'
+import { type Ceiling, ceilingsIssue, parseCeiling } from '../accounts/ceiling.ts'
 import { parseHours, parseQuietPriorities, parseQuietZone } from '../channels/quiet-hours.ts'
 import { isCountry } from '../contacts/country.ts'
 import { type FallbackCause, fallbackCauses } from '../sends/fallback.ts'
@@ -62,6 +63,20 @@ export function quietFor(text: string): Priority[] {
   const named = parseQuietPriorities(text)
   if (named) return named
   throw new TypedFault(`Use one or more of ${priorities.join(',')}.`)
+}
+
+/** Ceilings, with commas; `none` stays as it is, because commander treats null as a missing value. */
+export function ceilingList(text: string): Ceiling[] | 'none' {
+  if (text.trim() === 'none') return 'none'
+  const parsed = text.split(',').map(parseCeiling)
+  const ceilings = parsed.filter((ceiling) => ceiling !== undefined)
+  if (ceilings.length < parsed.length)
+    throw new TypedFault(
+      'Use an amount, messages or segments, and hour, day or month, such as "10000 messages/day"; or none.',
+    )
+  const issue = ceilingsIssue(ceilings)
+  if (issue) throw new TypedFault(issue)
+  return ceilings
 }
 
 /** Types of changes; `all` stays as it is, because commander treats null as a missing value. */

@@ -28,6 +28,7 @@ test('released codes and their statuses stay', () => {
       "batch_too_large": 400,
       "body_incomplete": 400,
       "body_too_large": 400,
+      "ceiling_reached": 429,
       "channel_not_found": 404,
       "endpoint_disabled": 400,
       "endpoint_not_called": 503,

@@ -91,6 +91,9 @@ export class IdempotencyKeyReusedError extends ApiError {}
 /** 429 `rate_limited`: The account sent more requests than its rate limit allows. Wait for the seconds of `Retry-After`, then repeat. */
 export class RateLimitedError extends ApiError {}
 
+/** 429 `ceiling_reached`: The account or the channel may send no more in this hour, day or month. The message names the ceiling and when it ends. Wait for the seconds of `Retry-After`, or ask the operator for a higher ceiling. */
+export class CeilingReachedError extends ApiError {}
+
 /** 429 `key_rate_limited`: The API key made too many reads and refused requests. Wait for the seconds of `Retry-After`, then read less often: callbacks report each change. */
 export class KeyRateLimitedError extends ApiError {}
 
@@ -141,6 +144,7 @@ export const errorClasses = {
   not_movable: NotMovableError,
   idempotency_key_reused: IdempotencyKeyReusedError,
   rate_limited: RateLimitedError,
+  ceiling_reached: CeilingReachedError,
   key_rate_limited: KeyRateLimitedError,
   too_many_failures: TooManyFailuresError,
   internal_error: InternalError,

@@ -1474,10 +1474,10 @@ export interface components {
         /** @description A reason to wait. */
         Wait: {
             /**
-             * @description What it waits for: `scheduled`, the time for which it is scheduled; `more_urgent`, more urgent messages of its channel; `held`, its channel, which is held; `quiet_hours`, the end of quiet hours; `behind`, an earlier message to the same contact; `retry`, its next attempt; `breaker_open`, its channel's provider, which keeps failing; `waits_for_permit`, the limits of its channel; `slow_start`, an answer of the provider to one of its backlog.
+             * @description What it waits for: `scheduled`, the time for which it is scheduled; `more_urgent`, more urgent messages of its channel; `held`, its channel, which is held; `quiet_hours`, the end of quiet hours; `ceiling`, the next period of a ceiling; `behind`, an earlier message to the same contact; `retry`, its next attempt; `breaker_open`, its channel's provider, which keeps failing; `waits_for_permit`, the limits of its channel; `slow_start`, an answer of the provider to one of its backlog.
              * @enum {string}
              */
-            reason: "scheduled" | "more_urgent" | "held" | "quiet_hours" | "behind" | "retry" | "breaker_open" | "waits_for_permit" | "slow_start";
+            reason: "scheduled" | "more_urgent" | "held" | "quiet_hours" | "ceiling" | "behind" | "retry" | "breaker_open" | "waits_for_permit" | "slow_start";
             /**
              * Format: date-time
              * @description When that ends. Null if no time ends it.
@@ -1930,6 +1930,7 @@ export interface components {
          *     - `not_movable` (409): The send no longer waits for its time: it is due, or has ended. Nothing: the send stays as it is. Read it for its result.
          *     - `idempotency_key_reused` (422): The Idempotency-Key was used for another request within 24 hours. The message names the first `requestId`. Use one key for each message.
          *     - `rate_limited` (429): The account sent more requests than its rate limit allows. Wait for the seconds of `Retry-After`, then repeat.
+         *     - `ceiling_reached` (429): The account or the channel may send no more in this hour, day or month. The message names the ceiling and when it ends. Wait for the seconds of `Retry-After`, or ask the operator for a higher ceiling.
          *     - `key_rate_limited` (429): The API key made too many reads and refused requests. Wait for the seconds of `Retry-After`, then read less often: callbacks report each change.
          *     - `too_many_failures` (429): Too many requests from this address had an invalid API key, signature or token. Check the key or the secret, and wait for the seconds of `Retry-After`.
          *     - `internal_error` (500): The service had an internal error. Repeat with the same Idempotency-Key, and report the `requestId`.
@@ -1938,7 +1939,7 @@ export interface components {
          *     - `not_ready` (503): The process takes no requests: it is stopping, or cannot use PostgreSQL. Load balancers use another process.
          * @enum {string}
          */
-        ErrorCode: "invalid_http" | "invalid_body" | "unsupported_content_type" | "body_too_large" | "body_incomplete" | "invalid_query" | "invalid_idempotency_key" | "invalid_media" | "invalid_template" | "flow_not_found" | "unsupported_by_channel" | "batch_too_large" | "too_many_endpoints" | "endpoint_disabled" | "invalid_receipt" | "invalid_api_key" | "missing_permission" | "invalid_signature" | "channel_not_found" | "message_not_found" | "endpoint_not_found" | "suppression_not_found" | "unsubscribe_link_not_found" | "media_not_found" | "route_not_found" | "method_not_allowed" | "not_cancelable" | "not_movable" | "idempotency_key_reused" | "rate_limited" | "key_rate_limited" | "too_many_failures" | "internal_error" | "unavailable" | "endpoint_not_called" | "not_ready";
+        ErrorCode: "invalid_http" | "invalid_body" | "unsupported_content_type" | "body_too_large" | "body_incomplete" | "invalid_query" | "invalid_idempotency_key" | "invalid_media" | "invalid_template" | "flow_not_found" | "unsupported_by_channel" | "batch_too_large" | "too_many_endpoints" | "endpoint_disabled" | "invalid_receipt" | "invalid_api_key" | "missing_permission" | "invalid_signature" | "channel_not_found" | "message_not_found" | "endpoint_not_found" | "suppression_not_found" | "unsubscribe_link_not_found" | "media_not_found" | "route_not_found" | "method_not_allowed" | "not_cancelable" | "not_movable" | "idempotency_key_reused" | "rate_limited" | "ceiling_reached" | "key_rate_limited" | "too_many_failures" | "internal_error" | "unavailable" | "endpoint_not_called" | "not_ready";
         SendRequest: {
             /** @description The channel that sends the message. */
             channelId: string;
@@ -2259,7 +2260,7 @@ export interface components {
              */
             nextAttemptAt: string;
         };
-        /** @description It waits for the end of the quiet hours of its channel. */
+        /** @description It waits for the end of the quiet hours of its channel, or for the next period of a ceiling. */
         PostponedEvent: {
             /**
              * Format: date-time
@@ -3321,7 +3322,7 @@ export interface operations {
                      *       "providerMessageId": null,
                      *       "delivery": null,
                      *       "deliveryAt": null,
-                     *       "sendAt": "2026-11-29T08:00:00.000Z",
+                     *       "sendAt": "2026-11-30T08:00:00.000Z",
                      *       "nextAttemptAt": null,
                      *       "priority": "normal",
                      *       "reference": "appointment-4711",

@@ -4,16 +4,16 @@ import { logEvent } from '../../../src/platform/log/logger.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../../src/runtime.ts'
 
-/** @returns a function that postpones those of the refused sends that are due in quiet hours, and returns the refusals as they are then. */
+/** @returns a function that postpones those of the refused sends that are due in quiet hours or would pass a ceiling, and returns the refusals as they are then. */
 export function createPostpone({
   db,
   log,
 }: Needs<'db' | 'log'>): (refusals: Refusal[]) => Promise<Refusal[]> {
   const postpone = retryUntilAvailable(log, (requestIds: string[]) => postponeSends(db, requestIds))
   return async (refusals) => {
-    const quiet = refusals.filter(({ isQuiet }) => isQuiet)
-    if (quiet.length === 0) return refusals
-    const postponed = await postpone(quiet.map(({ requestId }) => requestId))
+    const due = refusals.filter(({ isToPostpone }) => isToPostpone)
+    if (due.length === 0) return refusals
+    const postponed = await postpone(due.map(({ requestId }) => requestId))
     for (const { requestId, reason, nextAttemptAt } of postponed)
       logEvent(log, requestId, 'postponed', { reason, nextAttemptAt })
     const dueInMs = new Map(postponed.map(({ requestId, inMs }) => [requestId, inMs]))

@@ -1,0 +1,60 @@
+import { and, eq, notInArray, type SQLWrapper, sql } from 'drizzle-orm'
+import type { Ceiling } from '../../src/core/accounts/ceiling.ts'
+import { type Database, inTransaction, type Transaction } from '../connection/client.ts'
+import { isOfAnyPriority } from '../delivery/priority-rule.ts'
+import { quietUntil } from '../reasons-to-wait.ts'
+import { ceilings } from '../schema.ts'
+import { prepared, sqlText } from '../statement.ts'
+import { presentPeriod } from './ceiling-rule.ts'
+
+/** Reads the ceilings of an account or a channel in a query, as texts such as `10000 messages/day`; null without one. */
+export const ceilingsOf = (ownerId: SQLWrapper) => sql<string[] | null>`(
+  select array_agg(concat(c.amount, ' ', c.unit, '/', c.period)
+                   order by array_position(array['hour', 'day', 'month'], c.period), c.unit)
+  from ceilings c where c.owner_id = ${ownerId})`
+
+/** Whose ceilings: an account's, or a channel's. */
+export interface CeilingOwner {
+  ownerId: string
+  accountId: string
+}
+
+/** Replaces the ceilings of an account or a channel. What is used of one that stays, stays used. */
+export async function setCeilings(
+  db: Database | Transaction,
+  { ownerId, accountId }: CeilingOwner,
+  wanted: readonly Ceiling[],
+): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    await recallStatement(transaction, [ownerId])
+    const kept = wanted.map(({ unit, period }) => `${unit}/${period}`)
+    const isOther = notInArray(sql`${ceilings.unit} || '/' || ${ceilings.period}`, kept)
+    await transaction
+      .delete(ceilings)
+      .where(and(eq(ceilings.ownerId, ownerId), kept.length > 0 ? isOther : undefined))
+    if (wanted.length === 0) return
+    await transaction
+      .insert(ceilings)
+      .values(wanted.map((ceiling) => ({ ownerId, accountId, ...ceiling })))
+      .onConflictDoUpdate({
+        target: [ceilings.ownerId, ceilings.unit, ceilings.period],
+        set: { amount: sql`excluded.amount`, reported: 0 },
+      })
+  })
+}
+
+const recallStatement = prepared(
+  'recall_from_ceilings',
+  'Makes the sends due that wait for the next period of a ceiling of an account or a channel, which is about to change.',
+  sqlText`
+    -- $1: the account or the channel.
+    update sends s set next_attempt_at = clock_timestamp()
+    from channels
+    where $1 in (channels.id, channels.account_id) and s.channel_id = channels.id
+      and ${isOfAnyPriority('s')}
+      and s.finished_at is null and s.status = 'queued'
+      and s.next_attempt_at = any(array(
+        select now.ends from ceilings c cross join lateral ${presentPeriod}
+        where c.owner_id = $1))
+      and s.next_attempt_at is distinct from ${quietUntil}`,
+)
