@@ -66,6 +66,20 @@ describe('an account', () => {
     expect(text).toContain('Globex')
   })
 
+  test('gets ceilings, keeps its rate limit, and loses them by an empty field', async () => {
+    const id = await newAccount('Hooli')
+    await post(`/accounts/${id}/limit`, { rateLimit: '5/1', ceiling: '10 messages/day, 100 messages/month' })
+    const { ceilings, rateLimit } = (await findAccount(service.runtime.db, id)) ?? {}
+    expect([ceilings, rateLimit?.points]).toEqual([['10 messages/day', '100 messages/month'], 5])
+    const { status, html } = await post(`/accounts/${id}/limit`, { ceiling: 'many' })
+    expect([status, html]).toEqual([400, expect.stringContaining('id="ceiling-issue"')])
+    await post(`/accounts/${id}/limit`, { ceiling: '' })
+    expect(await findAccount(service.runtime.db, id)).toMatchObject({
+      ceilings: null,
+      rateLimit: { points: 5 },
+    })
+  })
+
   test('gets another rate limit; the audit has the old one and the new one', async () => {
     const id = await newAccount('Initech')
     await post(`/accounts/${id}/limit`, { rateLimit: '5/1' })
@@ -202,6 +216,7 @@ describe('a new channel', () => {
       ...twilio,
       rate: '80/1',
       maxInFlight: '4',
+      ceiling: '500 segments/hour',
       expireAfter: '600',
       countries: 'de, at',
       quietHours: '21:00-08:00',
@@ -213,6 +228,7 @@ describe('a new channel', () => {
       name: 'Texts',
       rateCalls: 80,
       maxInFlight: 4,
+      ceilings: ['500 segments/hour'],
       expireAfterSeconds: 600,
       countries: ['DE', 'AT'],
       autoSuppress: null,
@@ -236,6 +252,7 @@ describe('a new channel', () => {
     ['config.authToken', { 'config.authToken': '' }, 'required, or give apiKeySid and apiKeySecret'],
     ['config.baseUrl', { 'config.baseUrl': 'https://10.0.0.1' }, '10.0.0.1 is not a public address'],
     ['rate', { rate: 'fast' }, 'Use N/SECONDS, e.g. 80/1'],
+    ['ceiling', { ceiling: '10 messages' }, 'Use an amount, messages or segments'],
     ['countries', { countries: 'XX' }, 'No country has the code XX.'],
     ['quietHours', { quietHours: '21-8' }, 'Use two different times of day'],
     ['name', { name: '' }, 'Use 1 to 256 characters on one line.'],

@@ -1,5 +1,6 @@
 import { TextField } from '../page/fields.tsx'
 import { Layout } from '../page/layout.tsx'
+import { ceilingHint } from '../page/setting-words.ts'
 import type { FieldIssues, Typed } from '../page/typed-form.ts'
 
 /** Asks for a new account, as `outbound account create` does. */
@@ -23,6 +24,13 @@ export function NewAccountPage({ typed = {}, issues = {} }: { typed?: Typed; iss
             value={typed.rateLimit}
             hint="Requests in a number of seconds, such as 600/60. Empty: the limit of the service holds"
             issue={issues.rateLimit}
+          />
+          <TextField
+            name="ceiling"
+            label="Ceilings"
+            value={typed.ceiling}
+            hint={ceilingHint}
+            issue={issues.ceiling}
           />
           <p class="row">
             <button type="submit" class="main">

@@ -13,6 +13,7 @@ import { TextField } from '../page/fields.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
 import { PageHead } from '../page/page-head.tsx'
+import { ceilingHint } from '../page/setting-words.ts'
 import type { FieldIssues, Typed } from '../page/typed-form.ts'
 import { Fact } from '../support/send-details.tsx'
 import { Keys } from './keys.tsx'
@@ -58,7 +59,7 @@ export function AccountPage({ account, progress, typed = {}, issues = {}, ...has
         </dl>
       </section>
       <section aria-labelledby="limit">
-        <h2 id="limit">Limit</h2>
+        <h2 id="limit">Limits</h2>
         <form method="post" action={`/accounts/${accountId}/limit`} class="inline">
           <TextField
             name="rateLimit"
@@ -66,9 +67,15 @@ export function AccountPage({ account, progress, typed = {}, issues = {}, ...has
             value={typed.rateLimit ?? (rateLimit && rateLimitText(rateLimit))}
             hint={`Requests in a number of seconds, such as 600/60. ${rateLimit ? '' : 'Now that of the service holds'}`}
             issue={issues.rateLimit}
-            required
           />
-          <button type="submit">Set limit</button>
+          <TextField
+            name="ceiling"
+            label="Ceilings"
+            value={typed.ceiling ?? (account.ceilings ?? []).join(', ')}
+            hint={ceilingHint}
+            issue={issues.ceiling}
+          />
+          <button type="submit">Set limits</button>
         </form>
       </section>
       <Channels accountId={accountId} channels={has.channels} />

@@ -7,8 +7,9 @@ import { listEndpoints } from '../../../db/callbacks/endpoints.ts'
 import { pageOfAccounts, setUpProgress } from '../../../db/overview/accounts.ts'
 import { canBeRecordId } from '../../core/requests/record-id.ts'
 import { displayName } from '../../core/typed/display-name.ts'
+import { ceilingList } from '../../core/typed/lists.ts'
 import { rateLimit } from '../../core/typed/numbers.ts'
-import { limitAccount, makeAccount } from '../../setup/accounts.ts'
+import { type AccountChange, limitAccount, makeAccount, rateLimitText } from '../../setup/accounts.ts'
 import { makeFlow } from '../../setup/flows.ts'
 import { changesShown } from '../audit/history.tsx'
 import { makingOf } from '../audit/page-actor.ts'
@@ -23,6 +24,12 @@ import { apiKeys } from './key-routes.tsx'
 import { AccountListPage } from './list-page.tsx'
 
 const pageSize = 50
+
+/** Empty ceilings are none; an empty rate limit stays as it is. */
+const limits = {
+  rateLimit: orEmpty(rateLimit),
+  ceiling: (text: string) => ceilingList(text === '' ? 'none' : text),
+}
 
 /** The pages of accounts, with their keys and flows (docs/how-to/set-up-an-account-by-the-console.md). */
 export function accounts(runtime: AdminRuntime): AdminApp {
@@ -43,7 +50,7 @@ export function accounts(runtime: AdminRuntime): AdminApp {
 
   app.post('/new', allow('operator'), async (c) => {
     const typed = await typedIn(c)
-    const read = parseTyped(typed, { name: displayName, rateLimit: orEmpty(rateLimit) })
+    const read = parseTyped(typed, { name: displayName, ...limits })
     if ('issues' in read) return c.html(<NewAccountPage typed={typed} issues={read.issues} />, 400)
     const { accountId } = await makeAccount(makingOf(c, runtime), read.values)
     return c.redirect(`/accounts/${accountId}`, 303)
@@ -52,11 +59,13 @@ export function accounts(runtime: AdminRuntime): AdminApp {
   app.get('/:accountId', allow('operator'), (c) => showAccount(c, runtime))
 
   app.post('/:accountId/limit', allow('operator'), async (c) => {
-    const { accountId } = await accountOf(c, runtime)
+    const account = await accountOf(c, runtime)
+    const { accountId } = account
     const typed = await typedIn(c)
-    const read = parseTyped(typed, { rateLimit })
+    const read = parseTyped(typed, limits)
     if ('issues' in read) return await showAccount(c, runtime, { typed, issues: read.issues })
-    await limitAccount(makingOf(c, runtime), accountId, read.values)
+    const change = changeOf(account, typed, read.values)
+    if (Object.keys(change).length > 0) await limitAccount(makingOf(c, runtime), accountId, change)
     return c.redirect(`/accounts/${accountId}`, 303)
   })
 
@@ -71,6 +80,17 @@ export function accounts(runtime: AdminRuntime): AdminApp {
 
   app.route('/', apiKeys(runtime))
   return app
+}
+
+/** What differs from what the account has. */
+function changeOf(
+  { rateLimit: presentRate, ceilings }: Awaited<ReturnType<typeof accountOf>>,
+  typed: Typed,
+  { rateLimit, ceiling }: AccountChange,
+): AccountChange {
+  const isSameRate = typed.rateLimit === (presentRate && rateLimitText(presentRate))
+  const isSameCeiling = (typed.ceiling ?? '') === (ceilings ?? []).join(', ')
+  return { ...(rateLimit && !isSameRate && { rateLimit }), ...(!isSameCeiling && { ceiling }) }
 }
 
 /** @param faulty what was typed into a form of the page, and what is wrong with it. */

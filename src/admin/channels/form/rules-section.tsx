@@ -5,6 +5,7 @@ import { priorities } from '../../../core/sends/priority.ts'
 import { autoCauses } from '../../../core/suppression/suppression.ts'
 import type { Provider } from '../../../providers/define-provider.ts'
 import { Checks, Choice, TextField } from '../../page/fields.tsx'
+import { ceilingHint } from '../../page/setting-words.ts'
 import type { FieldIssues, Typed } from '../../page/typed-form.ts'
 
 export interface RulesProps {
@@ -36,6 +37,7 @@ export function RulesSections({ rules, typed, issues, others }: RulesProps) {
             label="Sends expire after"
             hint="Seconds of waiting. Empty: they never expire"
           />
+          <TextField {...of('ceiling')} label="Ceilings" hint={ceilingHint} />
           {rules.contactTypes.includes('phone') && (
             <TextField
               {...of('countries')}

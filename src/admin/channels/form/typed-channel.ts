@@ -8,6 +8,7 @@ import { autoCauses } from '../../../core/suppression/suppression.ts'
 import { displayName } from '../../../core/typed/display-name.ts'
 import {
   causeList,
+  ceilingList,
   countryList,
   fallbackCauseList,
   quietFor,
@@ -37,6 +38,7 @@ export function typedOf(channel: PresentChannel): Typed {
     autoSuppress: (channel.autoSuppress ?? autoCauses).join(','),
     oneClick: channel.oneClick ? 'on' : 'off',
     countries: (channel.countries ?? []).join(','),
+    ceiling: (channel.ceilings ?? []).join(', '),
     quietHours: quiet ? `${quiet.from}-${quiet.until}` : '',
     quietZone: quiet ? zoneText(quiet) : '',
     quietFor: (quiet?.priorities ?? []).join(','),
@@ -73,6 +75,7 @@ const parsers = {
   autoSuppress: orNone((text) => (text === autoCauses.join(',') ? 'all' : causeList(text))),
   oneClick: oneOf(['on', 'off'] as const),
   countries: orNone(countryList),
+  ceiling: orNone(ceilingList),
   quietHours: orNone(quietHours),
   quietZone: orEmpty(quietZone),
   quietFor: orEmpty(quietFor),
