@@ -10,7 +10,7 @@ export interface NewSend extends Omit<SendRequest, 'mediaContent'>, Partial<SmsS
   requestId: string
   accountId: string
   channelId: string
-  /** The API key that posts it; null for the try of a channel. */
+  /** The API key that posts it; null for what an operator tries. */
   apiKeyId: string | null
   ordering: Ordering
   /** How long it may wait: by its channel, and no longer than its own `expiresInSeconds`. Undefined if it doesn't expire. */

@@ -25,8 +25,10 @@ type OptionalSetting =
   | 'CLIENT_PRIVATE_NETWORKS'
   | 'CREDENTIALS_KEY'
   | 'CREDENTIALS_KEY_PREVIOUS'
+  | 'PROVIDER_TIMEOUT_SECONDS'
   | 'PUBLIC_BASE_URL'
   | 'RETENTION_DAYS'
+  | 'SCHEDULE_MAX_DAYS'
 
 /** The CLI's input, and where it prints, line by line. */
 export interface Terminal {

@@ -14,6 +14,7 @@ export const examples: Record<string, string> = {
   'channel hold': `${id} --reason 'the provider is down'`,
   'channel resume': `${id} --reason 'the provider works again'`,
   'channel delete': id,
+  explain: `--channel ${id} --to +4915112345678 --text Hello --priority bulk`,
   usage: `--account ${id} --month 2026-10 --by channel --csv`,
   'provider list': '',
   'provider show': 'telnyx',

@@ -24,6 +24,10 @@ export const verbs: Record<string, Verb> = {
     description: "channels: an account's connections to providers",
     load: async () => (await import('./channel.ts')).channelCommands,
   },
+  explain: {
+    description: 'what would become of a message, without sending it',
+    load: async () => (await import('./explain.ts')).explainCommand,
+  },
   usage: {
     description: 'how many messages an account sent, by month, day and channel',
     load: async () => (await import('./usage.ts')).usageCommands,

@@ -6,7 +6,7 @@ import { grantPermits } from '../../db/delivery/permits.ts'
 import { type ReasonToWait, reasonsToWait } from '../../db/reasons-to-wait.ts'
 import { failSuppressed } from '../../db/suppression/fail-suppressed.ts'
 import { probeMarginSeconds } from '../core/sends/delivery-times.ts'
-import { type Foreseen, foresee } from '../core/sends/foresee.ts'
+import { type Foreseen, foresee, ownWaits } from '../core/sends/foresee.ts'
 import { suppressionKey as keyFrom } from '../core/suppression/suppression.ts'
 import type { Needs } from '../runtime.ts'
 import { createFallback, type FallbackSettings } from './fall-back.ts'
@@ -24,11 +24,15 @@ export interface DryRun extends Foreseen {
 /** Nothing is called by these permits. */
 const permitValidSeconds = 10
 
-const endByPermit = new Set(
-  Object.entries<ReasonToWait>(reasonsToWait).flatMap(([name, reason]) =>
-    reason.endsByPermit ? [name] : [],
-  ),
-)
+const reasons = Object.entries<ReasonToWait>(reasonsToWait)
+
+/** What a send may wait for, by the names of an answer: what goes on after "It waits for". */
+export const waitNames: Record<string, string> = {
+  ...ownWaits,
+  ...Object.fromEntries(reasons.map(([name, { forWhat }]) => [name, forWhat])),
+}
+
+const endByPermit = new Set(reasons.flatMap(([name, reason]) => (reason.endsByPermit ? [name] : [])))
 
 /**
  * Creates the function that finds what would become of sends now. They are recorded as by an accept; the worker's own statements fail

@@ -4,6 +4,7 @@ import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { channels } from '../../db/schema.ts'
 import { addSuppression } from '../../db/suppression/entries.ts'
+import type { Priority } from '../../src/core/sends/priority.ts'
 import { absentId } from '../support/absent-id.ts'
 import { accept, buildAccount, buildKey, newContact, post, request, textBody } from '../support/builders.ts'
 import { dryRun, kept } from '../support/dry-runs.ts'
@@ -12,6 +13,7 @@ import { buildChain } from '../support/fallbacks.ts'
 import { inSeconds } from '../support/later.ts'
 import { samples } from '../support/media-samples.ts'
 import { serviceOfFile, testSuppressionKey } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 
 const service = await serviceOfFile()
 const { db } = service.runtime
@@ -218,6 +220,37 @@ test('what keeps a message is said, the strongest first, and when it ends', asyn
     { reason: 'held', until: null },
     { reason: 'breaker_open', until: until.toISOString() },
   ])
+})
+
+test('of a message for later it says the quiet hours of its time, not those of now', async () => {
+  const account = await buildAccount(service)
+  const hour = 3_600_000
+  const clock = (ms: number) => new Date(Date.now() + ms).toISOString().slice(11, 16)
+  const own = { byContact: false, zone: 'UTC', priorities: ['normal', 'bulk'] as Priority[] }
+  await set(account.channelId, { quietHours: { from: clock(hour), until: clock(3 * hour), ...own } })
+  expect((await dryRun(service, account, textBody())).body).toMatchObject(free)
+  const sendAt = inSeconds(2 * 3600)
+  const { body } = await dryRun(service, account, { ...textBody(), sendAt })
+  const [scheduled, quiet] = body.waitsFor
+  expect([scheduled, quiet.reason]).toEqual([{ reason: 'scheduled', until: sendAt }, 'quiet_hours'])
+  expect(Math.abs(Date.parse(quiet.until) - Date.now() - 3 * hour)).toBeLessThan(3 * 60_000)
+  expect(body.dueAt).toBe(quiet.until)
+})
+
+test('on a channel with a rate it says when the rate has room, if that is soon', async () => {
+  const account = await buildAccount(service)
+  await set(account.channelId, { rateCalls: 1, rateSeconds: 60, nextCallAt: new Date(Date.now() + 60_000) })
+  expect((await dryRun(service, account, textBody())).body.waitsFor).toEqual([
+    { reason: 'waits_for_permit', until: null },
+  ])
+  const { nextCallAt, body } = await eventually('an answer before that time', async () => {
+    const nextCallAt = new Date(Date.now() + 600)
+    await set(account.channelId, { nextCallAt })
+    const { body } = await dryRun(service, account, textBody())
+    return body.waitsFor[0]?.until && { nextCallAt, body }
+  })
+  expect(body.waitsFor).toEqual([{ reason: 'waits_for_permit', until: body.dueAt }])
+  expect(Math.abs(Date.parse(body.dueAt) - nextCallAt.getTime())).toBeLessThan(50)
 })
 
 test('a contact that is suppressed gets nothing, or gets it by the fallback if that is for one channel alone', async () => {

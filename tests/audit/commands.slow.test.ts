@@ -241,6 +241,7 @@ const commands: Record<string, typeof reads | (() => Promise<{ args: string[]; t
   'suppression export': reads,
   trace: reads,
   usage: reads,
+  explain: reads,
   replay: async () => {
     const target = await failed()
     return { args: [target], target }

@@ -1,21 +1,13 @@
 import { z } from 'zod'
-import { type ReasonToWait, reasonsToWait } from '../../../db/reasons-to-wait.ts'
 import { encodings } from '../../core/messages/segments.ts'
 import { sentMailFields } from '../../core/messages/sent-message.ts'
 import { dryRunParameters, readDryRun } from '../../core/requests/dry-run-query.ts'
 import { fallbackCauses } from '../../core/sends/fallback.ts'
-import { ownWaits } from '../../core/sends/foresee.ts'
+import { waitNames } from '../../sends/dry-run.ts'
 import { wrongDryRun } from '../send/dry-run.ts'
 import { exampleIds } from './examples.ts'
 import type { Refusals } from './route.ts'
 import { count, named, ofRequest, text, time, uuid } from './schemas.ts'
-
-const reasons: Record<string, Pick<ReasonToWait, 'forWhat'>> = reasonsToWait
-/** What a message may wait for, by the names of the answer: what goes on after "It waits for". */
-export const waitNames: Record<string, string> = {
-  ...ownWaits,
-  ...Object.fromEntries(Object.entries(reasons).map(([name, { forWhat }]) => [name, forWhat])),
-}
 
 const wait = named(
   'Wait',

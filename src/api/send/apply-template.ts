@@ -1,8 +1,7 @@
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { findTemplate } from '../../../db/accounts/templates.ts'
 import type { Message } from '../../core/messages/message.ts'
-import { templateIssues } from '../../core/messages/template.ts'
-import { joinIssues } from '../../core/requests/issues.ts'
+import { withDefinition } from '../../core/messages/template.ts'
 import { providerOf } from '../../providers/known.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
@@ -19,20 +18,9 @@ export function createApplyTemplate({ db }: Needs<'db'>) {
     channel: Channel,
   ): Promise<Message> => {
     if (message.type !== 'template') return message
-    const { name, variables } = message.template
-    const definition = await deadline.spend(findTemplate(db, channel.channelId, name))
-    const { template: rules } = providerOf(channel.provider)
-    const nameIssue = definition ? undefined : rules.unregisteredIssue?.(name)
-    if (nameIssue) throw new ApiError('invalid_template', `message.template.name: ${nameIssue}`)
-    const issues = templateIssues(rules, { variables }, definition)
-    if (issues.length > 0) {
-      const issue = joinIssues(issues)
-      // The log gets the template's own keys only: others are text of the client.
-      const needed = definition && rules.variablesOf(definition)
-      const areKnown = needed && variables.every(({ key }) => needed.includes(key))
-      const reason = areKnown ? issue : 'message.template.variables: not those of the template'
-      throw new ApiError('invalid_template', issue, {}, reason)
-    }
-    return definition ? { ...message, template: { name, variables, definition } } : message
+    const definition = await deadline.spend(findTemplate(db, channel.channelId, message.template.name))
+    const applied = withDefinition(providerOf(channel.provider).template, message, definition)
+    if ('issue' in applied) throw new ApiError('invalid_template', applied.issue, {}, applied.reason)
+    return applied
   }
 }

@@ -1,5 +1,6 @@
 import type { TemplateRules } from '../channels/provider.ts'
-import type { TemplateMessage, TemplateVariable } from './message.ts'
+import { joinIssues } from '../requests/issues.ts'
+import type { Message, TemplateMessage, TemplateVariable } from './message.ts'
 
 const placeholder = /\{\{([^{}]+)\}\}/g
 
@@ -57,6 +58,34 @@ export function templateIssues(
   const filledIssue =
     issues.length === 0 && definition ? rules.filledIssue?.(definition, variables) : undefined
   return filledIssue === undefined ? issues : [`message.template.variables: ${filledIssue}`]
+}
+
+type MessageOfTemplate = Extract<Message, { type: 'template' }>
+
+/**
+ * The message with the definition that its channel has now, which it keeps; without one, the provider may know the template.
+ *
+ * @returns an issue if the channel can't send it. Its `reason` is for the log: with the template's own keys, others are text of the client.
+ */
+export function withDefinition(
+  rules: TemplateRules,
+  message: MessageOfTemplate,
+  definition: object | undefined,
+): MessageOfTemplate | { issue: string; reason: string } {
+  const { name, variables } = message.template
+  const nameIssue = definition ? undefined : rules.unregisteredIssue?.(name)
+  if (nameIssue !== undefined) {
+    const issue = `message.template.name: ${nameIssue}`
+    return { issue, reason: issue }
+  }
+  const issues = templateIssues(rules, { variables }, definition)
+  if (issues.length > 0) {
+    const issue = joinIssues(issues)
+    const needed = definition && rules.variablesOf(definition)
+    const areKnown = needed && variables.every(({ key }) => needed.includes(key))
+    return { issue, reason: areKnown ? issue : 'message.template.variables: not those of the template' }
+  }
+  return definition ? { ...message, template: { name, variables, definition } } : message
 }
 
 /** Why WhatsApp, by whatever provider, can't take a variable's value; undefined if it can. */

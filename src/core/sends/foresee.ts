@@ -58,13 +58,20 @@ function waitsOf(
 ): ForeseenWait[] {
   const found = waits.map(({ reason, until }) => ({ reason, until: until === null ? null : new Date(until) }))
   if (isLater) return [{ reason: 'scheduled', until: dueAt }, ...found]
-  const [permitted] = found.filter(({ reason }) => endByPermit.has(reason))
+  const left = permitInMs === null ? found : withPermit(found, now, permitInMs, endByPermit)
+  return left.length === 0 && isAfterMoreUrgent ? [{ reason: 'more_urgent', until: null }] : left
+}
+
+/** A permit ends its waits, shortly before its call. */
+function withPermit(
+  found: readonly ForeseenWait[],
+  now: Date,
+  permitInMs: number,
+  endByPermit: ReadonlySet<string>,
+): ForeseenWait[] {
   const others = found.filter(({ reason }) => !endByPermit.has(reason))
-  if (permitInMs !== null) {
-    // As a claim takes it: shortly before its call.
-    const isClaimed = permitInMs < headStartMs
-    const until = new Date(now.getTime() + permitInMs + headStartMs)
-    return permitted && !isClaimed ? [...others, { ...permitted, until }] : others
-  }
-  return found.length === 0 && isAfterMoreUrgent ? [{ reason: 'more_urgent', until: null }] : found
+  const permitted = found.find(({ reason }) => endByPermit.has(reason))
+  const isClaimed = permitInMs < headStartMs
+  const until = new Date(now.getTime() + permitInMs + headStartMs)
+  return permitted && !isClaimed ? [...others, { ...permitted, until }] : others
 }
