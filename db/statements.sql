@@ -579,6 +579,10 @@ select c.ordering, c.on_uncertain as "onUncertain", c.expire_after_seconds as "e
        (select coalesce(json_agg(json_build_object('name', t.name, 'definition', t.definition) order by t.name), '[]')
         from (select * from templates t where t.channel_id = c.id order by name limit 100) t) as templates,
        c.auto_suppress as "autoSuppress", c.countries, c.quiet_hours as "quietHours",
+       (select array_agg(concat(own.amount, ' ', own.unit, '/', own.period)
+                          order by array_position(array['hour', 'day', 'month'], own.period), own.unit)
+         from ceilings own
+        where own.owner_id = c.id) as ceilings,
        c.fallback_channel_id as "fallbackChannelId",
        c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
        c.one_click as "oneClick",

@@ -7,11 +7,15 @@ import { ceilings } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { presentPeriod } from './ceiling-rule.ts'
 
-/** Reads the ceilings of an account or a channel in a query, as texts such as `10000 messages/day`; null without one. */
-export const ceilingsOf = (ownerId: SQLWrapper) => sql<string[] | null>`(
-  select array_agg(concat(c.amount, ' ', c.unit, '/', c.period)
-                   order by array_position(array['hour', 'day', 'month'], c.period), c.unit)
-  from ceilings c where c.owner_id = ${ownerId})`
+/** SQL that reads the ceilings `own` as texts such as `10000 messages/day`, without a condition on their owner. */
+export const textsOf = sqlText`
+  select array_agg(concat(own.amount, ' ', own.unit, '/', own.period)
+                   order by array_position(array['hour', 'day', 'month'], own.period), own.unit)
+  from ceilings own`
+
+/** Reads those of an account or a channel in a query; null without one. */
+export const ceilingsOf = (ownerId: SQLWrapper) =>
+  sql<string[] | null>`(${sql.raw(textsOf)} where own.owner_id = ${ownerId})`
 
 /** Whose ceilings: an account's, or a channel's. */
 export interface CeilingOwner {

@@ -4,6 +4,7 @@ import type { FallbackCause } from '../../src/core/sends/fallback.ts'
 import type { Priority } from '../../src/core/sends/priority.ts'
 import type { AttemptRecord } from '../../src/core/sends/timeline.ts'
 import type { AutoCause } from '../../src/core/suppression/suppression.ts'
+import { textsOf } from '../ceilings/ceilings.ts'
 import type { Database } from '../connection/client.ts'
 import { type Counts, countsOfChannels, countsOfEach, sumsOf } from '../counters/read.ts'
 import { eachPriority } from '../delivery/priority-rule.ts'
@@ -227,6 +228,8 @@ export interface ChannelFacts {
   countries: string[] | null
   /** Null for never. */
   quietHours: QuietHours | null
+  /** Null without one. */
+  ceilings: string[] | null
   fallbackChannelId: string | null
   fallbackOn: FallbackCause[] | null
   fallbackWithinSeconds: number | null
@@ -249,6 +252,8 @@ const factsStatement = prepared<ChannelFacts>(
            (select coalesce(json_agg(json_build_object('name', t.name, 'definition', t.definition) order by t.name), '[]')
             from (select * from templates t where t.channel_id = c.id order by name limit ${maxTemplates}) t) as templates,
            c.auto_suppress as "autoSuppress", c.countries, c.quiet_hours as "quietHours",
+           (${textsOf}
+            where own.owner_id = c.id) as ceilings,
            c.fallback_channel_id as "fallbackChannelId",
            c.fallback_on as "fallbackOn", c.fallback_within_seconds as "fallbackWithinSeconds",
            c.one_click as "oneClick",

@@ -53,6 +53,7 @@ export function AccountPage({ account, progress, typed = {}, issues = {}, ...has
           <Fact name="accountId">
             <span class="id">{accountId}</span>
           </Fact>
+          <Fact name="Ceilings">{account.ceilings?.join(', ') ?? 'none'}</Fact>
           <Fact name="Created">
             <Moment at={createdAt} />
           </Fact>

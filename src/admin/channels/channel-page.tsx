@@ -212,6 +212,7 @@ function Setup({ channel, facts }: Pick<ChannelPageProps, 'channel' | 'facts'>) 
           )}
         </Fact>
         <Fact name="Quiet hours">{facts.quietHours ? quietHoursText(facts.quietHours) : 'none'}</Fact>
+        <Fact name="Ceilings">{facts.ceilings?.join(', ') ?? 'none'}</Fact>
         <Fact name="Countries">{facts.countries?.join(', ') ?? 'all'}</Fact>
         <Fact name="Auto-suppress">{(facts.autoSuppress ?? autoCauses).join(', ') || 'none'}</Fact>
         {facts.oneClick && <Fact name="Unsubscribe">with one click</Fact>}
