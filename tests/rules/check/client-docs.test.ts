@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { guideNames } from '../../../src/api/docs/guide.ts'
 import { routes } from '../../../src/api/routes.ts'
+import { waitNames } from '../../../src/sends/dry-run.ts'
 import { rowsOf } from './table-rows.ts'
 
 test('each page of docs/client is a guide of the documentation, in one group', () => {
@@ -20,6 +21,13 @@ test("the clients' changelog has each released version, and what isn't released"
   const titles = (file: string) =>
     [...readFileSync(file, 'utf8').matchAll(/^## \[?([\w.]+)/gm)].map(([, title]) => title)
   expect(titles('docs/client/changelog.md')).toEqual(titles('CHANGELOG.md'))
+})
+
+test('the guide of dry runs has each reason to wait in its words', () => {
+  const rows = rowsOf('docs/client/dry-run.md', '| `waitsFor` | It waits for |')
+  expect(Object.fromEntries(rows.map(([name = '', words]) => [name.replaceAll('`', ''), words]))).toEqual(
+    waitNames,
+  )
 })
 
 test('the recipients of the sandbox are the same for clients and for operators', () => {
