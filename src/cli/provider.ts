@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { z } from 'zod'
 import {
   channelsOfProvider,
   listFiles,
@@ -13,7 +12,7 @@ import { openConfig } from '../core/channels/sealed-config.ts'
 import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import { credentialsKeys } from '../platform/settings/settings.ts'
 import { type CompiledFile, hashOf } from '../providers/files/compile.ts'
-import { providerForm } from '../providers/files/form.ts'
+import { formSchema } from '../providers/files/form-schema.ts'
 import { isCoded, knownNames, providerOf } from '../providers/known.ts'
 import { shippedNames, shippedText } from '../providers/shipped.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
@@ -75,9 +74,6 @@ function readCommands(provider: Command, answer: Answerer): void {
       ),
     )
 }
-
-/** The JSON Schema of a file's form. */
-export const formSchema = () => z.toJSONSchema(providerForm, { io: 'input', unrepresentable: 'any' })
 
 function listed(name: string, stored: { hash: string; setAt: Date } | undefined) {
   const { what, contactTypes, receipts } = providerOf(name)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { guideNames } from '../../src/api/docs/guide.ts'
+import { formSchema } from '../../src/providers/files/form-schema.ts'
 import { request } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
 import { document, documentSettings } from '../support/openapi.ts'
@@ -334,4 +335,10 @@ test('pages lead to the one before and the one after, in the order of the conten
 test('no page is so long that nobody reads it', async () => {
   for (const page of pages.filter((one) => one !== '/docs/schemas'))
     expect((await get(page)).text.length, page).toBeLessThan(90_000)
+})
+
+test('the JSON Schema of provider files is served, as the command prints it', async () => {
+  const response = await fetch(`${service.url}/docs/provider-file.schema.json`)
+  expect(response.headers.get('Content-Type')).toBe('application/json')
+  expect(await response.json()).toEqual(JSON.parse(JSON.stringify(formSchema())))
 })

@@ -4,6 +4,7 @@ import { accepts } from 'hono/accepts'
 import { secureHeaders } from 'hono/secure-headers'
 import { pageFiles, styleSheet } from '../../platform/http/page-files.ts'
 import { once } from '../../platform/memory/once.ts'
+import { formSchema } from '../../providers/files/form-schema.ts'
 import { type ApiEnv, factory } from '../context.ts'
 import { headersOfCode } from '../errors/headers.ts'
 import { routeNotFound } from '../errors.ts'
@@ -116,6 +117,7 @@ async function makePages(document: ReturnType<typeof openApiDocument>) {
         page(`${operation.slug}.md`, markdown, () => operationMarkdown(operation, schemas)),
       ]),
       page('schemas', html, pages.schemas),
+      page('provider-file.schema.json', 'application/json', () => JSON.stringify(formSchema())),
       page('schemas.md', markdown, () => schemasMarkdown(schemas)),
     ]),
     search: (query: string) => {

@@ -96,7 +96,14 @@ export const serviceRoutes = {
     params: {
       page: { what: 'The name of the page; with `.md`, it comes as Markdown.', example: 'first-send' },
     },
-    answer: content('text/html', 'text/markdown', 'text/css', 'text/javascript', 'image/svg+xml'),
+    answer: content(
+      'text/html',
+      'text/markdown',
+      'text/css',
+      'text/javascript',
+      'image/svg+xml',
+      'application/json',
+    ),
     refusals: {
       noSuchGuide: { summary: 'There is no such page', error: routeNotFound, otherTypes: ['text/html'] },
     },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { formSchema } from '../../../src/cli/provider.ts'
 import type { Provider } from '../../../src/providers/define-provider.ts'
+import { formSchema } from '../../../src/providers/files/form-schema.ts'
 import { providerNames, providers } from '../../../src/providers/index.ts'
 import { fileOf, knownNames, providerOf } from '../../../src/providers/known.ts'
 import { shippedNames } from '../../../src/providers/shipped.ts'

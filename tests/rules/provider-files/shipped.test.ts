@@ -4,11 +4,12 @@ import type { Message } from '../../../src/core/messages/message.ts'
 import { templateIssues } from '../../../src/core/messages/template.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { sendIssue } from '../../../src/core/sends/send-issue.ts'
-import { checkFile } from '../../../src/providers/files/check/check-file.ts'
+import { checkFile, requestOf } from '../../../src/providers/files/check/check-file.ts'
 import { checkContext } from '../../../src/providers/files/check/context.ts'
 import { shapeOf } from '../../../src/providers/files/check/requests.ts'
 import type { CompiledFile } from '../../../src/providers/files/compile.ts'
 import { answerOf, openFileEmulator } from '../../../src/providers/files/dev/emulator.ts'
+import { fieldsOfProof } from '../../../src/providers/files/reading/proofs.ts'
 import { fileOf } from '../../../src/providers/known.ts'
 import type { EmulatedAnswer } from '../../../src/providers/shared/dev/http-emulator.ts'
 import { piecesOf } from '../../../src/providers/shared/http/http-body.ts'
@@ -133,6 +134,42 @@ describe.each(shippedNames)('%s', (name) => {
     expect(issue).toBeUndefined()
     const { body } = file.request({ ...delivery, message } as never, checkContext)
     for (const text of ['order', 'answers@example.com', 'Example']) expect(String(body)).toContain(text)
+  })
+
+  test('a receipt is proven by the secret of the channel alone, and whatever comes, reading it never throws', async () => {
+    const { receipts } = rules
+    if (!receipts) return
+    const config = rules.config.parse(form.examples.config)
+    const needed = fieldsOfProof(form.receipts?.proof as never).filter((field) => form.config[field]?.secret)
+    const others = needed.map((field) => ({ ...config, [field]: `${config[field]}x` }))
+    const given = (form.examples.receipts ?? []).map(
+      (example) => [example, requestOf(file, example)] as const,
+    )
+    for (const [{ proven }, request] of given) {
+      if (proven) {
+        expect(receipts.isProven(request, config)).toBe(true)
+        for (const other of others) expect(receipts.isProven(request, other)).toBe(false)
+        const bare = { ...request, headers: {}, target: '/receipts/1', body: Buffer.from('{}') }
+        expect(receipts.isProven(bare, config)).toBe(false)
+      }
+      const text = request.body.toString()
+      const changed = fc
+        .record({
+          at: fc.nat(text.length),
+          cut: fc.nat(40),
+          put: fc.oneof(fc.string(), fc.json(), fc.constant('\0')),
+        })
+        .map(({ at, cut, put }) => text.slice(0, at) + put + text.slice(at + cut))
+      await fc.assert(
+        fc.asyncProperty(fc.oneof(changed, fc.json(), fc.string()), async (body) => {
+          const hostile = { ...request, body: Buffer.from(body) }
+          receipts.isProven(hostile, config)
+          await receipts.read(hostile, config)
+        }),
+        { numRuns: 50 },
+      )
+    }
+    expect(receipts.isProven({ headers: {}, target: '/', body: Buffer.from('{}') } as never, {})).toBe(false)
   })
 
   test('a mail with html, an inline picture, a PDF, a reply address and a tag is sent whole, or what has no place is refused', () => {

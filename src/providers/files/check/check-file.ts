@@ -145,7 +145,8 @@ function shown(receipt: Receipt, wanted: ReceiptExample['receipts'][number] | un
 const sorted = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1)))
 
-function requestOf(
+/** The request of an example. */
+export function requestOf(
   { form }: CompiledFile,
   { headers = {}, query = {}, body, atSeconds }: ReceiptExample,
 ): ReceiptRequest {
