@@ -254,12 +254,13 @@ describe('in every guide', () => {
     '$guide: the JSON is accepted, or is as documented: $code',
     async ({ code }) => {
       const value = JSON.parse(later(code))
-      if ('channelId' in value) {
+      if ('channelId' in value && !('wouldSend' in value)) {
         await accept(service, owner, { ...value, channelId: undefined })
         return
       }
       const [, schema = ''] =
         [
+          ['wouldSend', 'DryRun'],
           ['data', 'SendChange'],
           ['statusCode', 'Error'],
           ['requestId', 'Accepted'],

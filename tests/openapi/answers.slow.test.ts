@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
+import { setCeilings } from '../../db/ceilings/ceilings.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { eraseSends } from '../../db/upkeep/erase.ts'
 import { createApp } from '../../src/api/app.ts'
@@ -378,6 +379,16 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     const first = await post('first')
     const { body, ...answer } = await post('second')
     const message = body.message.replace(first.body.requestId, exampleIds.firstRequestId)
+    return { ...answer, body: { ...body, message } }
+  },
+  beyondCeiling: async (template) => {
+    const { accountId, channelId, apiKey } = await buildAccount(service)
+    const ceiling = { amount: 1, unit: 'messages', period: 'day' } as const
+    await setCeilings(service.runtime.db, { ownerId: accountId, accountId }, [ceiling])
+    const post = () => send(template, textBody(), service, bearer(apiKey), channelId)
+    await post()
+    const { body, ...answer } = await post()
+    const message = body.message.replace('of 1 ', 'of 10000 ').replace(/\d{4}-\d\d-\d\d/, '2026-11-22')
     return { ...answer, body: { ...body, message } }
   },
   tooManyRequests: async (template, method) => {
