@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readFileHashes, readFiles } from '../db/accounts/provider-files.ts'
-import type { Database } from '../db/connection/client.ts'
+import type { Database, Transaction } from '../db/connection/client.ts'
 import { isUnavailable } from '../db/connection/errors.ts'
 import { type Logger, logWarningOnceAMinute } from './platform/log/logger.ts'
 import { type CompiledFile, compileFile } from './providers/files/compile.ts'
@@ -19,7 +19,7 @@ class ProviderFiles {
   #hashes = ''
 
   /** Reads the files that have changed. */
-  async load(db: Database, unreadable: Unreadable): Promise<void> {
+  async load(db: Database | Transaction, unreadable: Unreadable): Promise<void> {
     const rows = await readFileHashes(db, [])
     const hashes = JSON.stringify(rows.map(({ name, hash }) => `${name} ${hash}`).sort())
     if (hashes === this.#hashes) return
@@ -40,7 +40,7 @@ class ProviderFiles {
 }
 
 /** For a command, which runs for a moment. */
-export async function loadProviderFiles(db: Database): Promise<void> {
+export async function loadProviderFiles(db: Database | Transaction): Promise<void> {
   await new ProviderFiles()
     .load(db, () => {})
     .catch((error: { cause?: { code?: string }; code?: string }) => {

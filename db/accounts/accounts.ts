@@ -32,9 +32,10 @@ export async function accountsNamed(db: Database | Transaction, name: string): P
 export async function updateRateLimit(
   db: Database | Transaction,
   id: string,
-  limit: RateLimit,
+  limit: RateLimit | null,
 ): Promise<void> {
-  await db.update(accounts).set(limitColumns(limit)).where(eq(accounts.id, id))
+  const columns = limit ? limitColumns(limit) : { rateLimitPoints: null, rateLimitSeconds: null }
+  await db.update(accounts).set(columns).where(eq(accounts.id, id))
 }
 
 /** All accounts, oldest first. */

@@ -38,7 +38,7 @@ export const failSendsOfDeletedChannels = (db: Database, limit: number) =>
  * @returns undefined if there is no such channel, or it was deleted before.
  */
 export async function deleteChannel(
-  db: Database,
+  db: Database | Transaction,
   id: string,
   record?: RecordIn,
 ): Promise<Deletion | undefined> {

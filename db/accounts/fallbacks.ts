@@ -15,7 +15,7 @@ export interface ChannelOfChain extends ChainedChannel {
  * which each sees only its half.
  */
 export async function inChains<Result>(
-  db: Database,
+  db: Database | Transaction,
   accountId: string,
   change: (transaction: Transaction, channels: ChannelOfChain[]) => Promise<Result>,
 ): Promise<Result> {

@@ -29,3 +29,12 @@ export function listFlows(db: Database, accountId: string) {
     .where(eq(flows.accountId, accountId))
     .orderBy(asc(flows.createdAt))
 }
+
+/** @returns what it was; undefined if there is no such flow. */
+export async function deleteFlow(db: Database | Transaction, flowId: string) {
+  const [deleted] = await db
+    .delete(flows)
+    .where(eq(flows.id, flowId))
+    .returning({ accountId: flows.accountId, name: flows.name })
+  return deleted
+}

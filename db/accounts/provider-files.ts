@@ -16,7 +16,7 @@ export const readFileHashes = prepared<{ name: string; hash: string }>(
   sqlText`select name, hash from provider_files`,
 )
 
-export function readFiles(db: Database): Promise<StoredFile[]> {
+export function readFiles(db: Database | Transaction): Promise<StoredFile[]> {
   return db
     .select({ name: providerFiles.name, hash: providerFiles.hash, content: providerFiles.content })
     .from(providerFiles)

@@ -17,6 +17,18 @@ export async function setTemplate(
     })
 }
 
+/** @returns whether it was there. */
+export async function deleteTemplate(
+  db: Database | Transaction,
+  channelId: string,
+  name: string,
+): Promise<boolean> {
+  const { rowCount } = await db
+    .delete(templates)
+    .where(and(eq(templates.channelId, channelId), eq(templates.name, name)))
+  return rowCount === 1
+}
+
 /** A channel's templates, by name. */
 export function listTemplates(db: Database, channelId: string) {
   return db

@@ -93,7 +93,11 @@ export async function moveGivenSends(
 }
 
 /** Moves the scheduled sends of a deleted channel to the others, where they fail, so many at a time. */
-export async function moveSendsOfDeleted(db: Database, channelId: string, pageSize: number): Promise<void> {
+export async function moveSendsOfDeleted(
+  db: Database | Transaction,
+  channelId: string,
+  pageSize: number,
+): Promise<void> {
   const ids = (await findOfChannelStatement(db, [channelId])).map(({ requestId }) => requestId)
   for (let first = 0; first < ids.length; first += pageSize)
     await moveGivenSends(db, ids.slice(first, first + pageSize))

@@ -37,7 +37,7 @@ const finishStatement = prepared(
  * @param rowOf what the audit records; nothing if nothing was changed.
  */
 export async function audited<Result>(
-  db: Database,
+  db: Database | Transaction,
   change: (transaction: Transaction) => Promise<Result>,
   rowOf: (result: Result) => AuditRow | false | undefined,
 ): Promise<Result> {

@@ -86,7 +86,7 @@ export function listEndpoints(db: Database, accountId: string) {
     .orderBy(asc(endpoints.id))
 }
 
-export async function findEndpoint(db: Database, id: string) {
+export async function findEndpoint(db: Database | Transaction, id: string) {
   const [endpoint] = await db
     .select({ accountId: endpoints.accountId, ...shown(null) })
     .from(endpoints)
@@ -143,7 +143,7 @@ export async function updateEndpoint(
 
 /** Its callbacks go on at once, in order, also those that would be tried again much later. */
 export async function enableEndpoint(
-  db: Database,
+  db: Database | Transaction,
   id: string,
   { runPage = atOnce, record }: PagedChange = {},
 ): Promise<boolean> {
@@ -187,7 +187,7 @@ export async function disableEndpoint(
 
 /** Deletes an endpoint, then its callbacks, by pages. Callbacks that are inserted at this moment go with retention. */
 export async function deleteEndpoint(
-  db: Database,
+  db: Database | Transaction,
   id: string,
   { runPage = atOnce, record }: PagedChange = {},
 ): Promise<boolean> {

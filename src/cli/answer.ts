@@ -48,6 +48,8 @@ export interface CliContext {
   db: Database
   /** Reads a setting that only some commands need. */
   setting<Name extends OptionalSetting>(name: Name): Settings[Name]
+  /** With the secrets that a file of an installation names. */
+  environment: Terminal['environment']
   /** Whether the setting is there. */
   isSet(name: OptionalSetting): boolean
   /** Whether weak secrets are refused. */
@@ -92,6 +94,7 @@ export function createAnswer({
     const setting: CliContext['setting'] = (name) => readSettings([name], environment)[name]
     const rest = {
       setting,
+      environment,
       isSet: (name: OptionalSetting) => isGiven(name, environment),
       isProduction: isProduction(environment),
       print,

@@ -91,7 +91,9 @@ function createCommand(channel: Command, answer: Answerer): void {
         checkTogether(asked)
         const accountId = await existingAccount(context.db, account)
         const { config } = given
-        const made = answerOf(await makeChannel(makingOf(context), { accountId, provider, config, asked }))
+        const made = answerOf(
+          await makeChannel(channelMaking(context), { accountId, provider, config, asked }),
+        )
         warnOfArgument(given, findProvider(provider)?.shownFields, context.warn)
         return made
       }),
@@ -119,7 +121,7 @@ function updateCommand(channel: Command, answer: Answerer): void {
     .action((id: string, { config: given, ...asked }: ChannelOptions, command: Command) =>
       answer(command, async (context) => {
         checkTogether(asked)
-        const made = await changeChannel(makingOf(context), { id, config: given?.config, asked })
+        const made = await changeChannel(channelMaking(context), { id, config: given?.config, asked })
         if (made === undefined) throw noChannel(id)
         if (made === 'unchanged')
           throw new CliError('usage', 'Nothing to change; see: outbound channel update --help')
@@ -142,7 +144,7 @@ async function shownFieldsOf({ db }: CliContext, channelId: string) {
   return provider === undefined ? undefined : findProvider(provider)?.shownFields
 }
 
-const makingOf = ({ db, actor, setting, isProduction }: CliContext): ChannelMaking => ({
+export const channelMaking = ({ db, actor, setting, isProduction }: CliContext): ChannelMaking => ({
   db,
   actor,
   sealing: () => ({

@@ -56,5 +56,8 @@ export const examples: Record<string, string> = {
   cancel: id,
   settle: `${id} --as-sent --reason 'their log has it'`,
   'audit list': `--target ${id} --since 30d`,
+  export: `--account ${id}`,
+  apply: 'installation.yaml --plan --prune',
+  'flow delete': id,
   completion: 'bash',
 }

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { listFlows } from '../../db/accounts/flows.ts'
-import { makeFlow } from '../setup/flows.ts'
-import type { Answerer } from './answer.ts'
+import { canBeRecordId } from '../core/requests/record-id.ts'
+import { endFlow, makeFlow } from '../setup/flows.ts'
+import { type Answerer, CliError } from './answer.ts'
 import { displayName } from './argument.ts'
 import { existingAccount } from './arguments.ts'
 
@@ -16,6 +17,23 @@ export function flowCommands(program: Command, answer: Answerer): void {
       answer(command, async (context) => {
         const accountId = await existingAccount(context.db, options.account)
         return { flowId: await makeFlow(context, accountId, options.name) }
+      }),
+    )
+
+  flow
+    .command('delete')
+    .description('delete the flow; refused while sends of it have not ended, and finished ones keep its id')
+    .argument('<flow>', "the flow's id")
+    .action((id: string, _options: object, command: Command) =>
+      answer(command, async (context) => {
+        const ended = canBeRecordId(id) ? await endFlow(context, id) : undefined
+        if (ended === undefined)
+          throw new CliError('not_found', `No flow ${id}; see them with: outbound flow list --account ID`)
+        if (ended === 'deleted') return { flowId: id }
+        throw new CliError(
+          'refused',
+          `${ended.unfinished} of its sends have not ended: let them end, or cancel them with: outbound cancel --account ID --flow ${id}`,
+        )
       }),
     )
 

@@ -52,6 +52,9 @@ export function warnOfArgument(
   )
 }
 
+/** The text of a file or of stdin. */
+export const givenText = (option: string, given: string): string => contentOf(option, given).text
+
 function contentOf(option: string, given: string): { from: string; text: string } {
   if (given === '-') return { from: 'as it comes on stdin', text: read(option, stdin, 'stdin') }
   if (!given.startsWith('@'))

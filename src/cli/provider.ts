@@ -1,20 +1,12 @@
 import type { Command } from 'commander'
-import {
-  channelsOfProvider,
-  listFiles,
-  readFiles,
-  removeFile,
-  setFile,
-} from '../../db/accounts/provider-files.ts'
-import { audited } from '../../db/audit/record.ts'
-import type { Database, Transaction } from '../../db/connection/client.ts'
-import { openConfig } from '../core/channels/sealed-config.ts'
-import { describeIssue, describeIssues } from '../core/requests/issues.ts'
-import { credentialsKeys } from '../platform/settings/settings.ts'
-import { type CompiledFile, hashOf } from '../providers/files/compile.ts'
+import { listFiles, readFiles } from '../../db/accounts/provider-files.ts'
+import type { Database } from '../../db/connection/client.ts'
+import { hashOf } from '../providers/files/compile.ts'
 import { formSchema } from '../providers/files/form-schema.ts'
 import { isCoded, knownNames, providerOf } from '../providers/known.ts'
 import { shippedNames, shippedText } from '../providers/shipped.ts'
+import { removeProviderFile, setProviderFile } from '../setup/provider-files.ts'
+import { SetupFault } from '../setup/setup-fault.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { checkedFile, readText } from './provider-file.ts'
 import { addTry } from './provider-try.ts'
@@ -109,22 +101,11 @@ function changeCommands(provider: Command, answer: Answerer): void {
     .requiredOption('--file <path>', 'the file, YAML or JSON')
     .action((options: { file: string }, command: Command) =>
       answer(command, async (context) => {
-        const { db, actor } = context
         const content = readText(options.file)
         const { file } = await checkedFile(content)
+        await refusing(setProviderFile(context, { content, file }, () => keysOf(context)))
         const { form, hash } = file
-        const { name } = form
-        if (isCoded(name))
-          throw new CliError('refused', `${name} is built in: give your provider another name`)
-        await audited(
-          db,
-          async (transaction) => {
-            await setFile(transaction, { name, content, hash })
-            await checkConfigs(transaction, file, context)
-          },
-          () => ({ ...actor, action: 'provider.set', target: name, details: { hash } }),
-        )
-        return { name, hash }
+        return { name: form.name, hash }
       }),
     )
   provider
@@ -132,46 +113,25 @@ function changeCommands(provider: Command, answer: Answerer): void {
     .description('remove the file that was set; refused while a channel uses it')
     .argument('<name>', "the provider's name")
     .action((name: string, _options: object, command: Command) =>
-      answer(command, async ({ db, actor }) => {
-        const isRemoved = await audited(
-          db,
-          async (transaction) => {
-            const wasThere = await removeFile(transaction, name)
-            const [used] = wasThere ? await channelsOfProvider(transaction, name) : []
-            if (used)
-              throw new CliError(
-                'refused',
-                `Channel ${used.channelId} uses ${name}: delete the channel first, or set another file of this name`,
-              )
-            return wasThere
-          },
-          (wasThere) => wasThere && { ...actor, action: 'provider.remove', target: name },
-        )
+      answer(command, async (context) => {
+        const isRemoved = await refusing(removeProviderFile(context, name))
         if (!isRemoved) throw noProvider(name)
         return { name }
       }),
     )
 }
 
-/** The configs of the channels that use the file have to fit its new version: else their sends would find no config. */
-async function checkConfigs(
-  transaction: Transaction,
-  { form: { name }, provider }: CompiledFile,
-  { setting }: Pick<CliContext, 'setting'>,
-): Promise<void> {
-  for (const { channelId, sealedConfig } of await channelsOfProvider(transaction, name)) {
-    const keys = credentialsKeys({
-      CREDENTIALS_KEY: setting('CREDENTIALS_KEY'),
-      CREDENTIALS_KEY_PREVIOUS: setting('CREDENTIALS_KEY_PREVIOUS'),
-    })
-    const parsed = provider.config.safeParse(openConfig(sealedConfig, channelId, keys), {
-      error: describeIssue,
-    })
-    if (!parsed.success)
-      throw new CliError(
-        'refused',
-        `The config of channel ${channelId} does not fit this file: ${describeIssues(parsed.error.issues)}. Change the config or the file, or use another name for the file`,
-      )
+const keysOf = ({ setting }: Pick<CliContext, 'setting'>) => ({
+  CREDENTIALS_KEY: setting('CREDENTIALS_KEY'),
+  CREDENTIALS_KEY_PREVIOUS: setting('CREDENTIALS_KEY_PREVIOUS'),
+})
+
+/** The state that the installation is in forbids it, not the command line. */
+async function refusing<Result>(change: Promise<Result>): Promise<Result> {
+  try {
+    return await change
+  } catch (error) {
+    throw error instanceof SetupFault ? new CliError('refused', error.message) : error
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from 'commander'
 import type { Answerer, Terminal } from './answer.ts'
-import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { Differs, type ExitCode, exitCodes } from './exit-codes.ts'
 import { ReaderGone } from './output.ts'
 import { buildProgram } from './program.ts'
 
@@ -13,6 +13,7 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     return exitCodes.done
   } catch (error) {
     if (error instanceof ReaderGone) return exitCodes.done
+    if (error instanceof Differs) return exitCodes.differs
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done
     const { failureOf } = await import('./failure.ts')
     const failure = failureOf(error)

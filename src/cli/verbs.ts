@@ -96,6 +96,14 @@ export const verbs: Record<string, Verb> = {
     description: 'who changed what, and when',
     load: async () => (await import('./audit.ts')).auditCommands,
   },
+  export: {
+    description: 'print the installation as a file, without its secrets and API keys',
+    load: async () => (await import('./installation.ts')).exportCommand,
+  },
+  apply: {
+    description: 'make the installation what a file says',
+    load: async () => (await import('./installation.ts')).applyCommand,
+  },
   completion: {
     description: 'print a script that completes commands in bash or zsh',
     load: async () => (await import('./completion.ts')).completionCommand,

@@ -17,8 +17,11 @@ export interface NewAccount {
   ceiling?: Ceiling[] | 'none' | undefined
 }
 
-/** What is left out stays. A rate limit isn't taken off. */
-export type AccountChange = Omit<NewAccount, 'name'>
+/** What is left out stays. */
+export interface AccountChange extends Omit<NewAccount, 'name' | 'rateLimit'> {
+  /** Null for the service's. */
+  rateLimit?: RateLimit | null | undefined
+}
 
 /** Creates an account. The warnings name others of this name. */
 export async function makeAccount(
@@ -50,7 +53,7 @@ export async function limitAccount(
     async (transaction) => {
       const before = await findAccount(transaction, accountId)
       if (!before) return undefined
-      if (rateLimit) await updateRateLimit(transaction, accountId, rateLimit)
+      if (rateLimit !== undefined) await updateRateLimit(transaction, accountId, rateLimit)
       await changeCeilings(transaction, { ownerId: accountId, accountId }, ceiling)
       return before
     },
@@ -72,7 +75,7 @@ export async function limitAccount(
 }
 
 const limitsOf = ({ rateLimit, ceiling }: AccountChange) => ({
-  ...(rateLimit && { rateLimit: rateLimitText(rateLimit) }),
+  ...(rateLimit !== undefined && { rateLimit: rateLimit && rateLimitText(rateLimit) }),
   ...ceilingDetails(ceiling),
 })
 

@@ -151,7 +151,10 @@ const warningsOf = (
   channels: readonly ChannelOfChain[],
 ) => (channels.length === 0 ? [] : fallbackWarnings(transaction, keys(), channel, channels))
 
-async function checkQuietZone(db: Database, { quietHours }: Partial<ChannelFields>): Promise<void> {
+async function checkQuietZone(
+  db: Database | Transaction,
+  { quietHours }: Partial<ChannelFields>,
+): Promise<void> {
   if (!quietHours || (await knowsZone(db, quietHours.zone))) return
   throw new SetupFault('quietZone', `PostgreSQL knows no zone ${quietHours.zone}: use another name of it`)
 }

@@ -1,4 +1,4 @@
-import { setTemplate } from '../../db/accounts/templates.ts'
+import { deleteTemplate, setTemplate } from '../../db/accounts/templates.ts'
 import { audited } from '../../db/audit/record.ts'
 import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import { providerOf } from '../providers/known.ts'
@@ -31,5 +31,14 @@ export async function registerTemplate(
     db,
     (transaction) => setTemplate(transaction, { channelId, name, definition: checked }),
     () => ({ ...actor, action: 'template.set', target: channelId, details: { name } }),
+  )
+}
+
+/** Removes a template: sends that were accepted with it keep its text. @returns whether it was there. */
+export async function endTemplate({ db, actor }: Making, channelId: string, name: string): Promise<boolean> {
+  return await audited(
+    db,
+    (transaction) => deleteTemplate(transaction, channelId, name),
+    (wasThere) => wasThere && { ...actor, action: 'template.remove', target: channelId, details: { name } },
   )
 }

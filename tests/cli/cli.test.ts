@@ -83,7 +83,7 @@ test('account list and template list show what was made, without the configs of 
   const { accountId } = await ask('account', 'create', '--name', 'Listed', '--rate-limit', '7/3')
   const limits = { rateLimitPoints: 7, rateLimitSeconds: 3 }
   const { accounts } = await ask('account', 'list')
-  const listed = { accountId, name: 'Listed', ...limits, createdAt: expect.any(String) }
+  const listed = { accountId, name: 'Listed', ...limits, ceilings: null, createdAt: expect.any(String) }
   expect(accounts.at(-1)).toEqual(listed)
   const created = ['--account', accountId, '--provider', 'sandbox', '--name', 'Box', '--config', '{}']
   const { channelId } = await ask('channel', 'create', ...created)

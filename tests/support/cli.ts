@@ -1,4 +1,5 @@
 import type { Terminal } from '../../src/cli/answer.ts'
+import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { runCli as run } from '../../src/cli/run.ts'
 import { type TestService, testSecrets } from './service.ts'
 
@@ -45,7 +46,7 @@ export function runCliGiven(
 
 async function inWords({ ended }: RunningCli): Promise<CliResult> {
   const result = await ended
-  if (result.status === 0) return result
+  if (result.status === exitCodes.done || result.status === exitCodes.differs) return result
   return { ...result, stderr: `${JSON.parse(result.stderr).error.message}\n` }
 }
 
