@@ -79,11 +79,13 @@ async function person(name: string): Promise<string> {
   return name
 }
 
-async function csv(): Promise<string> {
+const csv = () => written('list.csv', `contact,channelId,reason\n${newContact()},,\n`)
+
+async function written(name: string, text: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'audit-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const path = join(folder, 'list.csv')
-  await writeFile(path, `contact,channelId,reason\n${newContact()},,\n`)
+  const path = join(folder, name)
+  await writeFile(path, text)
   return path
 }
 
@@ -181,6 +183,10 @@ const commands: Record<string, typeof reads | (() => Promise<{ args: string[]; t
     return { args: ['telnyx'], target: 'telnyx' }
   },
   'flow create': async () => ({ args: [...ofAccount, account.accountId, '--name', 'F'], target: null }),
+  'flow delete': async () => {
+    const { flowId } = await done('flow', 'create', ...ofAccount, account.accountId, '--name', 'Gone')
+    return { args: [flowId], target: flowId }
+  },
   'flow list': reads,
   'conversation list': reads,
   'contact erase': async () => ({
@@ -242,6 +248,11 @@ const commands: Record<string, typeof reads | (() => Promise<{ args: string[]; t
   trace: reads,
   usage: reads,
   explain: reads,
+  export: reads,
+  apply: async () => {
+    const target = await person('Applied')
+    return { args: [await written('people.yaml', `people: [{ name: ${target}, role: reader }]`)], target }
+  },
   replay: async () => {
     const target = await failed()
     return { args: [target], target }

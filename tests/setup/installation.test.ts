@@ -266,7 +266,7 @@ test('--prune removes what the lists do not have, and refuses what has unfinishe
   expect(changesOf(stays)).toEqual([])
   const refused = await apply(service, without, {}, '--prune')
   expect(refused.status).toBe(64)
-  expect(refused.stderr).toContain('has 1 sends that have not ended')
+  expect(refused.stderr).toContain('has 1 send that has not ended')
   expect(await exported(service, '--account', account.accountId)).toBe(text)
   await service.runtime.db.$client.query(
     "update sends set finished_at = now(), status = 'canceled' where account_id = $1",

@@ -119,5 +119,5 @@ async function pruneTemplates(
 const unfinished = (what: string, name: string, count: number) =>
   new SetupFault(
     what,
-    `the ${what} ${name} has ${count >= 1000 ? 'at least ' : ''}${count} sends that have not ended: cancel them or let them end, or apply without --prune`,
+    `the ${what} ${name} has ${count >= 1000 ? 'at least ' : ''}${count} ${count === 1 ? 'send that has' : 'sends that have'} not ended: cancel them or let them end, or apply without --prune`,
   )
