@@ -1,5 +1,6 @@
 import type { ConfigField } from '../../../core/channels/config-fields.ts'
 import { hidden, type ShownConfig } from '../../../core/channels/shown-config.ts'
+import { capitalised } from '../../../core/explanation/phrases.ts'
 import { Checks, Choice, LongField, TextField } from '../../page/fields.tsx'
 import type { FieldIssues, Typed } from '../../page/typed-form.ts'
 
@@ -71,7 +72,10 @@ function OneField({ field, present, typed, issue }: OneFieldProps) {
     name: inForm(name),
     label: isRequired ? name : `${name} (optional)`,
     value: typed[inForm(name)] ?? (has === undefined || keeps ? undefined : String(has)),
-    hint: [field.words, keeps && `Empty: ${has === hidden ? 'what is set' : has} stays`]
+    hint: [
+      field.words && capitalised(field.words),
+      keeps && `Empty: ${has === hidden ? 'what is set' : has} stays`,
+    ]
       .filter(Boolean)
       .join('. '),
     issue,
