@@ -208,7 +208,7 @@ describe('a new channel', () => {
     for (const name of ['accountSid', 'authToken', 'messagingServiceSid', 'statusCallback'])
       expect(html).toContain(`name="config.${name}"`)
     expect(html).toMatch(/<input id="config\.authToken"[^>]* type="password"/)
-    expect(text).toContain('the auth token of the account')
+    expect(text).toContain('The auth token of the account')
   })
 
   test('is created as the command creates it', async () => {
@@ -292,7 +292,7 @@ describe('a new channel', () => {
   test('by a file of a vendor has the fields of the file', async () => {
     const { html, text } = await get(newPath('africas-talking'))
     expect(html).toMatch(/<input id="config\.apiKey"[^>]* type="password"/)
-    expect(text).toContain('the user name of the app; sandbox for the sandbox')
+    expect(text).toContain('The user name of the app; sandbox for the sandbox')
   })
 
   test('of a key in several lines keeps its lines', async () => {
