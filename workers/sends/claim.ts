@@ -89,7 +89,7 @@ export function createClaim(
 
   /** Claims the more urgent send in the place of this one, unless so many went before it that it would wait for ever. */
   const claimFirst = async (first: string, { requestId, channelId }: Refusal, queue: QueueKind) => {
-    const isItsTurn = turns.isLessUrgents(channelId)
+    const isItsTurn = turns.takeLessUrgent(channelId)
     const { send } = isItsTurn ? await claimsInAnyOrder.add(requestId) : await claims[queue].add(first)
     if (!send) return { next: { wakeInMs: shortestWaitMs } }
     if (!isItsTurn && send.priority !== 'urgent') turns.wentFirst(channelId)

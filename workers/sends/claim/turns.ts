@@ -11,8 +11,8 @@ export function createTurns() {
     wentFirst: (channelId: string): void => {
       inARow.set(channelId, (inARow.get(channelId) ?? 0) + 1)
     },
-    /** Whether a less urgent send goes now. The count begins again with it. */
-    isLessUrgents: (channelId: string): boolean => {
+    /** Takes the turn of a less urgent send, if it is its turn: then the count begins again. */
+    takeLessUrgent: (channelId: string): boolean => {
       if ((inARow.get(channelId) ?? 0) < oneInTen - 1) return false
       inARow.delete(channelId)
       return true
