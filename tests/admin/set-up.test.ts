@@ -88,6 +88,14 @@ describe('an account', () => {
     expect((await get(`/audit?target=${id}`)).text).toContain('rateLimit: 5/1 → 6/1')
   })
 
+  test('has the rate limit of the service again by an empty field', async () => {
+    const id = await newAccount('Umbrella')
+    await post(`/accounts/${id}/limit`, { rateLimit: '5/1' })
+    await post(`/accounts/${id}/limit`, { rateLimit: '' })
+    expect((await findAccount(service.runtime.db, id))?.rateLimit).toBeUndefined()
+    expect((await lastChange(id))?.details).toEqual({ rateLimit: null, rateLimitBefore: '5/1' })
+  })
+
   test.each([
     [{ name: ' ' }, 'Use 1 to 256 characters on one line.'],
     [{ name: 'A', rateLimit: 'many' }, 'Use POINTS/SECONDS, e.g. 600/60, with at most 86400 seconds.'],

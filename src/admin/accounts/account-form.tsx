@@ -14,7 +14,7 @@ export function NewAccountPage({ typed = {}, issues = {} }: { typed?: Typed; iss
             name="name"
             label="Name"
             value={typed.name}
-            hint="To recognise it by, such as the client's name"
+            hint="Shown in lists, such as the client's name"
             issue={issues.name}
             required
           />

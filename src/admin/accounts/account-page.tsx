@@ -66,7 +66,7 @@ export function AccountPage({ account, progress, typed = {}, issues = {}, ...has
             name="rateLimit"
             label="Rate limit"
             value={typed.rateLimit ?? (rateLimit && rateLimitText(rateLimit))}
-            hint={`Requests in a number of seconds, such as 600/60. ${rateLimit ? '' : 'Now that of the service holds'}`}
+            hint={`Requests in a number of seconds, such as 600/60. Empty: the limit of the service`}
             issue={issues.rateLimit}
           />
           <TextField

@@ -25,7 +25,7 @@ import { AccountListPage } from './list-page.tsx'
 
 const pageSize = 50
 
-/** Empty ceilings are none; an empty rate limit stays as it is. */
+/** Empty ceilings are none; an empty rate limit is the service's. */
 const limits = {
   rateLimit: orEmpty(rateLimit),
   ceiling: (text: string) => ceilingList(text === '' ? 'none' : text),
@@ -88,9 +88,10 @@ function changeOf(
   typed: Typed,
   { rateLimit, ceiling }: AccountChange,
 ): AccountChange {
-  const isSameRate = typed.rateLimit === (presentRate && rateLimitText(presentRate))
+  const presentText = presentRate ? rateLimitText(presentRate) : ''
+  const isOtherRate = typed.rateLimit !== undefined && typed.rateLimit !== presentText
   const isSameCeiling = (typed.ceiling ?? '') === (ceilings ?? []).join(', ')
-  return { ...(rateLimit && !isSameRate && { rateLimit }), ...(!isSameCeiling && { ceiling }) }
+  return { ...(isOtherRate && { rateLimit: rateLimit ?? null }), ...(!isSameCeiling && { ceiling }) }
 }
 
 /** @param faulty what was typed into a form of the page, and what is wrong with it. */

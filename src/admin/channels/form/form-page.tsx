@@ -47,7 +47,7 @@ export function ChannelFormPage({
               name="name"
               label="Name"
               value={typed.name}
-              hint="To recognise it by"
+              hint="Shown in lists and choices"
               issue={issues.name}
               required
             />
