@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { listPeople } from '../../db/people/people.ts'
 import { type Person, type Role, roles } from '../core/accounts/person.ts'
-import { changePassword, changeRole, endPerson, endSessions, makePerson } from '../setup/people.ts'
+import { changePassword, changeRole, endPerson, endSessions, makePerson } from '../setup/people/people.ts'
 import { type Answerer, CliError } from './answer.ts'
 import { personName } from './arguments.ts'
 

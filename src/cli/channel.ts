@@ -6,7 +6,7 @@ import { plainWarning } from '../core/channels/plain-channel.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
 import { nothingThere } from '../core/sends/left-out.ts'
 import { findProvider, knownNames } from '../providers/known.ts'
-import type { ChannelChange } from '../setup/channel-fields.ts'
+import type { ChannelChange } from '../setup/channels/channel-fields.ts'
 import {
   type ChannelMade,
   type ChannelMaking,
@@ -14,8 +14,8 @@ import {
   endChannel,
   makeChannel,
   switchChannel,
-} from '../setup/channels.ts'
-import type { FallbackChange } from '../setup/fallbacks.ts'
+} from '../setup/channels/channels.ts'
+import type { FallbackChange } from '../setup/channels/fallbacks.ts'
 import { type Answerer, type CliContext, CliError, renderWith } from './answer.ts'
 import { displayName } from './argument.ts'
 import { existingAccount, operatorsWords } from './arguments.ts'

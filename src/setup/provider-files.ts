@@ -6,7 +6,7 @@ import { describeIssue, describeIssues } from '../core/requests/issues.ts'
 import { credentialsKeys } from '../platform/settings/settings.ts'
 import type { CompiledFile } from '../providers/files/compile.ts'
 import { isCoded } from '../providers/known.ts'
-import type { ConfigKeys } from './fallbacks.ts'
+import type { ConfigKeys } from './channels/fallbacks.ts'
 import type { Making } from './making.ts'
 import { SetupFault } from './setup-fault.ts'
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { type ListedSession, listSessions } from '../../../db/people/sessions.ts'
-import { changePassword, endSessions } from '../../setup/people.ts'
+import { changePassword, endSessions } from '../../setup/people/people.ts'
 import { SetupFault } from '../../setup/setup-fault.ts'
 import { makingOf } from '../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../context.ts'

@@ -2,10 +2,10 @@ import { configFieldsOf, typedConfigValue } from '../../core/channels/config-fie
 import { openConfig } from '../../core/channels/sealed-config.ts'
 import { credentialsKeys } from '../../platform/settings/settings.ts'
 import { findProvider, knownNames, providerOf } from '../../providers/known.ts'
-import type { ConfigIssues } from '../channel-config.ts'
-import { changeChannel, makeChannel } from '../channels.ts'
+import type { ConfigIssues } from '../channels/channel-config.ts'
+import { changeChannel, makeChannel } from '../channels/channels.ts'
+import { checkedDefinition, registerTemplate } from '../channels/templates.ts'
 import { SetupFault } from '../setup-fault.ts'
-import { checkedDefinition, registerTemplate } from '../templates.ts'
 import { type Applying, attempt, referenced, referenceText, stable } from './applying.ts'
 import {
   askedOf,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Installation } from '../../../db/accounts/installation.ts'
 import type { Network } from '../../core/requests/public-address.ts'
-import type { ChannelMaking } from '../channels.ts'
+import type { ChannelMaking } from '../channels/channels.ts'
 import { SetupFault } from '../setup-fault.ts'
 import type { Reference } from './document.ts'
 

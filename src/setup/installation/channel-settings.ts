@@ -3,8 +3,8 @@ import { parseHours, parseQuietZone } from '../../core/channels/quiet-hours.ts'
 import { defaultFallbackWithinSeconds } from '../../core/sends/fallback.ts'
 import { ceilingList } from '../../core/typed/lists.ts'
 import { callRate } from '../../core/typed/numbers.ts'
-import type { ChannelChange } from '../channel-fields.ts'
-import type { FallbackChange } from '../fallbacks.ts'
+import type { ChannelChange } from '../channels/channel-fields.ts'
+import type { FallbackChange } from '../channels/fallbacks.ts'
 import { type ChannelInFile, zoneText } from './document.ts'
 
 export type StoredChannel = Installation['channels'][number]

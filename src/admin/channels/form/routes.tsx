@@ -13,8 +13,13 @@ import { autoCauses } from '../../../core/suppression/suppression.ts'
 import { credentialsKeys } from '../../../platform/settings/settings.ts'
 import { isProduction } from '../../../platform/settings/weak-settings.ts'
 import { findProvider } from '../../../providers/known.ts'
-import type { ConfigIssues } from '../../../setup/channel-config.ts'
-import { type ChannelMade, type ChannelMaking, changeChannel, makeChannel } from '../../../setup/channels.ts'
+import type { ConfigIssues } from '../../../setup/channels/channel-config.ts'
+import {
+  type ChannelMade,
+  type ChannelMaking,
+  changeChannel,
+  makeChannel,
+} from '../../../setup/channels/channels.ts'
 import { SetupFault } from '../../../setup/setup-fault.ts'
 import { makingOf } from '../../audit/page-actor.ts'
 import { type AdminApp, type AdminEnv, type AdminRuntime, factory } from '../../context.ts'

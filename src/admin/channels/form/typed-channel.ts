@@ -17,8 +17,8 @@ import {
 } from '../../../core/typed/lists.ts'
 import { callRate, limit, wholeNumber } from '../../../core/typed/numbers.ts'
 import { TypedFault } from '../../../core/typed/typed-fault.ts'
-import type { ChannelChange } from '../../../setup/channel-fields.ts'
-import type { FallbackChange } from '../../../setup/fallbacks.ts'
+import type { ChannelChange } from '../../../setup/channels/channel-fields.ts'
+import type { FallbackChange } from '../../../setup/channels/fallbacks.ts'
 import { type FieldIssues, orEmpty, parseTyped, type Typed } from '../../page/typed-form.ts'
 import { inForm, isKept, removeName } from './config-section.tsx'
 

@@ -1,13 +1,13 @@
-import type { ChannelFields } from '../../db/accounts/channels.ts'
-import { type ChannelOfChain, templatesOf } from '../../db/accounts/fallbacks.ts'
-import type { Transaction } from '../../db/connection/client.ts'
-import { type FallbackCause, fallbackCauses } from '../core/sends/fallback.ts'
-import { chainIssue } from '../core/sends/fallback-chain.ts'
-import { notCarried } from '../core/sends/fallback-warnings.ts'
-import { createLogger } from '../platform/log/logger.ts'
-import type { Settings } from '../platform/settings/settings.ts'
-import { channelRules } from '../sends/channel-rules.ts'
-import { SetupFault } from './setup-fault.ts'
+import type { ChannelFields } from '../../../db/accounts/channels.ts'
+import { type ChannelOfChain, templatesOf } from '../../../db/accounts/fallbacks.ts'
+import type { Transaction } from '../../../db/connection/client.ts'
+import { type FallbackCause, fallbackCauses } from '../../core/sends/fallback.ts'
+import { chainIssue } from '../../core/sends/fallback-chain.ts'
+import { notCarried } from '../../core/sends/fallback-warnings.ts'
+import { createLogger } from '../../platform/log/logger.ts'
+import type { Settings } from '../../platform/settings/settings.ts'
+import { channelRules } from '../../sends/channel-rules.ts'
+import { SetupFault } from '../setup-fault.ts'
 
 /** What is asked for of a channel's fallback; the rest stays. */
 export interface FallbackChange {

@@ -1,11 +1,11 @@
-import { audited } from '../../db/audit/record.ts'
-import { addPerson, findRole, removePerson, setPassword, setRole } from '../../db/people/people.ts'
-import { endSessionsOf } from '../../db/people/sessions.ts'
-import { hashPassword, passwordIssue } from '../core/accounts/password.ts'
-import type { Person, Role } from '../core/accounts/person.ts'
+import { audited } from '../../../db/audit/record.ts'
+import { addPerson, findRole, removePerson, setPassword, setRole } from '../../../db/people/people.ts'
+import { endSessionsOf } from '../../../db/people/sessions.ts'
+import { hashPassword, passwordIssue } from '../../core/accounts/password.ts'
+import type { Person, Role } from '../../core/accounts/person.ts'
+import type { Making } from '../making.ts'
+import { SetupFault } from '../setup-fault.ts'
 import { guessableIssue } from './guessable.ts'
-import type { Making } from './making.ts'
-import { SetupFault } from './setup-fault.ts'
 
 /** The hash of a new password. @throws SetupFault if it is too short, or would be guessed. */
 async function hashOfNew(password: string, name: string): Promise<string> {

@@ -1,9 +1,9 @@
-import { deleteTemplate, setTemplate } from '../../db/accounts/templates.ts'
-import { audited } from '../../db/audit/record.ts'
-import { describeIssue, describeIssues } from '../core/requests/issues.ts'
-import { providerOf } from '../providers/known.ts'
-import type { Making } from './making.ts'
-import { SetupFault } from './setup-fault.ts'
+import { deleteTemplate, setTemplate } from '../../../db/accounts/templates.ts'
+import { audited } from '../../../db/audit/record.ts'
+import { describeIssue, describeIssues } from '../../core/requests/issues.ts'
+import { providerOf } from '../../providers/known.ts'
+import type { Making } from '../making.ts'
+import { SetupFault } from '../setup-fault.ts'
 
 /** A definition as the provider needs it. @throws SetupFault if it isn't one. */
 export function checkedDefinition(provider: string, given: unknown): object {

@@ -8,21 +8,23 @@ import {
   readChannelFields,
   resumeChannel,
   updateChannel,
-} from '../../db/accounts/channels.ts'
-import { type Deletion, deleteChannel } from '../../db/accounts/deleted-channels.ts'
-import { type ChannelOfChain, inChains } from '../../db/accounts/fallbacks.ts'
-import { holdFile } from '../../db/accounts/provider-files.ts'
-import { audited, recordAudit } from '../../db/audit/record.ts'
-import { type Database, inTransaction, type Transaction } from '../../db/connection/client.ts'
-import type { AuditDetail } from '../core/accounts/audit.ts'
-import { changedDetails } from '../core/accounts/audit-details.ts'
-import { type QuietHours, quietHoursText } from '../core/channels/quiet-hours.ts'
-import type { ShownConfig } from '../core/channels/shown-config.ts'
-import { canBeRecordId } from '../core/requests/record-id.ts'
-import { heldByOperator } from '../core/sends/own-reasons.ts'
-import { isCoded, providerOf } from '../providers/known.ts'
-import { shippedNames } from '../providers/shipped.ts'
-import { ceilingDetails, changeCeilings } from './ceilings.ts'
+} from '../../../db/accounts/channels.ts'
+import { type Deletion, deleteChannel } from '../../../db/accounts/deleted-channels.ts'
+import { type ChannelOfChain, inChains } from '../../../db/accounts/fallbacks.ts'
+import { holdFile } from '../../../db/accounts/provider-files.ts'
+import { audited, recordAudit } from '../../../db/audit/record.ts'
+import { type Database, inTransaction, type Transaction } from '../../../db/connection/client.ts'
+import type { AuditDetail } from '../../core/accounts/audit.ts'
+import { changedDetails } from '../../core/accounts/audit-details.ts'
+import { type QuietHours, quietHoursText } from '../../core/channels/quiet-hours.ts'
+import type { ShownConfig } from '../../core/channels/shown-config.ts'
+import { canBeRecordId } from '../../core/requests/record-id.ts'
+import { heldByOperator } from '../../core/sends/own-reasons.ts'
+import { isCoded, providerOf } from '../../providers/known.ts'
+import { shippedNames } from '../../providers/shipped.ts'
+import { ceilingDetails, changeCeilings } from '../ceilings.ts'
+import type { Making } from '../making.ts'
+import { SetupFault } from '../setup-fault.ts'
 import { type ConfigIssues, type Sealing, sealedConfigOf } from './channel-config.ts'
 import { type ChannelChange, checkOneClick, fieldsOf } from './channel-fields.ts'
 import {
@@ -32,8 +34,6 @@ import {
   fallbackFields,
   fallbackWarnings,
 } from './fallbacks.ts'
-import type { Making } from './making.ts'
-import { SetupFault } from './setup-fault.ts'
 
 /** What channels are set up with. */
 export interface ChannelMaking extends Making {

@@ -1,11 +1,11 @@
-import { weakConfigIssue } from '../core/accounts/weak-secret.ts'
-import { addressIssue } from '../core/channels/config-address.ts'
-import { sealConfig } from '../core/channels/sealed-config.ts'
-import { type ShownConfig, shownConfig } from '../core/channels/shown-config.ts'
-import { expectsReceipts } from '../core/receipts/receipt.ts'
-import { describeIssue, describeIssues } from '../core/requests/issues.ts'
-import type { Network } from '../core/requests/public-address.ts'
-import { providerOf } from '../providers/known.ts'
+import { weakConfigIssue } from '../../core/accounts/weak-secret.ts'
+import { addressIssue } from '../../core/channels/config-address.ts'
+import { sealConfig } from '../../core/channels/sealed-config.ts'
+import { type ShownConfig, shownConfig } from '../../core/channels/shown-config.ts'
+import { expectsReceipts } from '../../core/receipts/receipt.ts'
+import { describeIssue, describeIssues } from '../../core/requests/issues.ts'
+import type { Network } from '../../core/requests/public-address.ts'
+import { providerOf } from '../../providers/known.ts'
 
 /** What a config is sealed and checked with. */
 export interface Sealing {

@@ -1,4 +1,4 @@
-import { nameKey } from '../core/accounts/person.ts'
+import { nameKey } from '../../core/accounts/person.ts'
 
 /** The library's scale ends at 4. Below, a password takes fewer guesses than an attacker of a stolen hash makes in a day. */
 const leastScore = 3
