@@ -78,7 +78,7 @@ async function applyItself(
   return id
 }
 
-/** Those that go first: a channel that is taken off a chain may be what lets another one in. */
+/** Removes fallbacks before it adds some: a channel that leaves a chain may let another one in. */
 async function applyFallbacks(
   applying: Applying,
   { account, path }: Place,

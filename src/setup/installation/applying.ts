@@ -12,7 +12,7 @@ export interface Change {
   what: 'provider' | 'account' | 'channel' | 'template' | 'flow' | 'endpoint' | 'person'
   /** Its name, after those of what it belongs to: `Acme / SMS`. */
   name: string
-  /** Of an update: the fields that change, without their values, which may be secrets. */
+  /** The fields that an update changes, without their values, which may be secrets. */
   fields?: string[]
 }
 
@@ -68,7 +68,7 @@ export function referenced(given: Reference, { environment, folder }: Secrets): 
 
 export const referenceText = (given: Reference): string => ('env' in given ? given.env : given.file)
 
-/** The same for objects whose keys are in another order. */
+/** A text that is equal for objects whose keys are in another order. */
 export const stable = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) =>
     part !== null && typeof part === 'object' && !Array.isArray(part)

@@ -12,7 +12,7 @@ interface Describing {
   nameOf: (...parts: string[]) => string
 }
 
-/** By their characters' codes: the order depends on no locale. */
+/** Compares the codes of characters: the order depends on no locale. */
 const compare = (one: string, other: string) => (one < other ? -1 : Number(one > other))
 const by =
   <Item>(keyOf: (item: Item) => string) =>
