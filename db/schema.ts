@@ -23,7 +23,7 @@ import type { Permission } from '../src/core/accounts/api-key.ts'
 import type { AuditAction, AuditDetail } from '../src/core/accounts/audit.ts'
 import type { Ceiling, CeilingReport } from '../src/core/accounts/ceiling.ts'
 import type { Role } from '../src/core/accounts/person.ts'
-import type { CallbackType, SendChange } from '../src/core/callbacks/callback.ts'
+import type { CallbackType, EventType } from '../src/core/callbacks/callback.ts'
 import type { CallbackTry } from '../src/core/callbacks/callback-outcome.ts'
 import type { QuietHours } from '../src/core/channels/quiet-hours.ts'
 import type { ShownConfig } from '../src/core/channels/shown-config.ts'
@@ -452,8 +452,8 @@ export const endpoints = pgTable(
       .notNull()
       .references(() => accounts.id),
     url: text('url').notNull(),
-    /** Null for all types, also those of later releases. */
-    events: text('events').array().$type<SendChange[]>(),
+    /** Null for all changes of sends, also those of later releases. */
+    events: text('events').array().$type<EventType[]>(),
     /** Sealed by `sealConfig`, as the former secret is. Until `former_until`, calls are signed with both. */
     sealedSecret: text('sealed_secret').notNull(),
     sealedFormerSecret: text('sealed_former_secret'),
@@ -487,7 +487,7 @@ export const callbacks = pgTable(
   'callbacks',
   {
     endpointId: uuid('endpoint_id').notNull(),
-    /** The send; an id of its own for a test. */
+    /** The send; an id of its own for a callback about none. */
     requestId: uuid('request_id').notNull(),
     sequence: integer('sequence').notNull(),
     type: text('type').$type<CallbackType>().notNull(),

@@ -698,7 +698,7 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
                   'priority', s.priority,
                   'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
                   'providerAt', c.provider_at, 'providerCode', c.provider_code,
-                  'status', c.status, 'delivery', c.delivery, 'tried', c.tried,
+                  'status', c.status, 'delivery', c.delivery, 'data', c.data, 'tried', c.tried,
                   'triedBeforeResend', c.tried_before_resend))
          from (
            select * from callbacks c
@@ -5987,6 +5987,49 @@ from (select page.*,
              seq <= (select max(seq) from written)
                or (select count(*) from written) < $18 as is_passed
       from page) page;
+
+-- report_ceilings: Finds ceilings of which a share was used that is not reported yet, and announces that.
+-- $1: how many.
+with
+-- Those of which more was used than is reported of their present period, locked in the order of the claims.
+locked as materialized (
+  select * from ceilings c
+  where
+    (select max(share) from unnest(array[80, 100]) share
+     where c.used * 100 >= c.amount * share)
+      > c.reported
+    and ceiling_start(c.period, c.starts_at, clock_timestamp()) = c.starts_at
+  order by c.owner_id, c.unit, c.period
+  limit $1
+  for no key update),
+-- What is reported, with an id that its callbacks have in place of a send's.
+reports as materialized (
+  select c.owner_id, c.unit, c.period, own.percent, gen_random_uuid() as id,
+         json_build_object(
+           'accountId', c.account_id, 'channelId', nullif(c.owner_id, c.account_id),
+           'ceiling', concat(c.amount, ' ', c.unit, '/', c.period), 'percent', own.percent,
+           'until', to_char(own.ends at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as report,
+         (select array_agg(e.id) from endpoints e
+          where e.account_id = c.account_id and 'account.ceiling' = any(e.events)) as endpoint_ids
+  from locked c cross join lateral (
+    select ceiling_end(c.period, c.starts_at) as ends,
+           (select max(share) from unnest(array[80, 100]) share
+            where c.used * 100 >= c.amount * share) as percent) own),
+noted as (
+  update ceilings c set reported = r.percent
+  from reports r
+  where (c.owner_id, c.unit, c.period) = (r.owner_id, r.unit, r.period)),
+-- The callbacks.
+announced as (
+  insert into callbacks (endpoint_id, request_id, sequence, type, data)
+  select e.endpoint_id, r.id, 0, 'account.ceiling', r.report
+  from reports r cross join lateral unnest(r.endpoint_ids) e (endpoint_id))
+select r.report,
+       case when r.endpoint_ids is not null then
+         (select array_agg(e.id) from endpoints e
+          where e.id = any(r.endpoint_ids) and e.disabled_at is null
+            and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake"
+from reports r;
 
 -- reschedule_send: Gives a scheduled send another time or contact, after lock_to_reschedule.
 -- $1: the send; $2: its time, null for the same; $3: the type of its contact, null for the same one; $4: its value;

@@ -78,7 +78,7 @@ const dueCallbacks = sqlText`
              'priority', s.priority,
              'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
              'providerAt', c.provider_at, 'providerCode', c.provider_code,
-             'status', c.status, 'delivery', c.delivery, 'tried', c.tried,
+             'status', c.status, 'delivery', c.delivery, 'data', c.data, 'tried', c.tried,
              'triedBeforeResend', c.tried_before_resend))
     from (
       select * from callbacks c

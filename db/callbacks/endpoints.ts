@@ -1,5 +1,5 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
-import { maxEndpointsOfAccount, type SendChange } from '../../src/core/callbacks/callback.ts'
+import { type EventType, maxEndpointsOfAccount } from '../../src/core/callbacks/callback.ts'
 import { isKeyTaken, type KeyToTake, takeIdempotencyKey } from '../admission/idempotency-keys.ts'
 import { toBeCommittedBy } from '../admission/record-by.ts'
 import type { RecordIn } from '../audit/record.ts'
@@ -11,8 +11,8 @@ export interface NewEndpoint {
   id: string
   accountId: string
   url: string
-  /** Null for all types. */
-  events: SendChange[] | null
+  /** Null for all changes of sends. */
+  events: EventType[] | null
   sealedSecret: string
 }
 

@@ -42,7 +42,11 @@ export async function setCeilings(
       .values(wanted.map((ceiling) => ({ ownerId, accountId, ...ceiling })))
       .onConflictDoUpdate({
         target: [ceilings.ownerId, ceilings.unit, ceilings.period],
-        set: { amount: sql`excluded.amount`, reported: 0 },
+        set: {
+          amount: sql`excluded.amount`,
+          // One that stays as it is was reported.
+          reported: sql`case when ${ceilings.amount} = excluded.amount then ${ceilings.reported} else 0 end`,
+        },
       })
   })
 }

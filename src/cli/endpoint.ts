@@ -61,7 +61,7 @@ export function endpointCommands(program: Command, answer: Answerer): void {
 
 const eventsOption = [
   '--events <list>',
-  'only these, e.g. message.failed,message.delivered; default: all',
+  'only these, e.g. message.failed,message.delivered; default: all about sends',
 ] as const
 
 function createCommands(endpoint: Command, answer: Answerer): void {

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { reportedShares } from '../core/accounts/ceiling.ts'
 import { messageTypes } from '../core/messages/message.ts'
 import { suppressionCauses } from '../core/suppression/suppression.ts'
 import { build } from './process/build.ts'
@@ -296,6 +297,11 @@ function callbackMetrics({ counter, gauge, histogram }: Definitions) {
       'From a change of a send to its callback with a 2xx; not of one sent again.',
       callbackSeconds,
     ),
+    ceilingReports: counter(
+      'outbound_ceiling_reports_total',
+      'Ceilings of which a share was used, each once a period.',
+      'percent',
+    ),
     callbacksInFlight: gauge('outbound_callbacks_in_flight', 'Calls to endpoints that have not ended.'),
     endpointsDisabled: counter(
       'outbound_endpoints_disabled_total',
@@ -378,14 +384,15 @@ type Counted = Pick<
     ReturnType<typeof endMetrics> &
     ReturnType<typeof deliveryMetrics> &
     ReturnType<typeof callbackMetrics>,
-  'accepted' | 'rateLimited' | 'ended' | 'suppressed' | 'callbacks'
+  'accepted' | 'rateLimited' | 'ended' | 'suppressed' | 'callbacks' | 'ceilingReports'
 >
 
 /** Sets counters to 0 at the start. Otherwise Prometheus would miss the first increment. */
-function startAtZero({ accepted, rateLimited, ended, suppressed, callbacks }: Counted): void {
+function startAtZero({ accepted, rateLimited, ended, suppressed, callbacks, ceilingReports }: Counted): void {
   for (const cause of suppressionCauses) suppressed.inc({ cause }, 0)
   for (const message_type of messageTypes) accepted.inc({ message_type }, 0)
   for (const limit of ['account', 'address', 'key', 'ceiling']) rateLimited.inc({ limit }, 0)
   for (const status of ['sent', 'failed', 'uncertain', 'canceled']) ended.inc({ status }, 0)
   for (const result of ['delivered', 'failed', 'given_up', 'gone']) callbacks.inc({ result }, 0)
+  for (const percent of reportedShares) ceilingReports.inc({ percent }, 0)
 }

@@ -13,15 +13,15 @@ import {
 import type { Transaction } from '../../db/connection/client.ts'
 import type { AuditAction } from '../core/accounts/audit.ts'
 import { changedDetails, endpointDetails } from '../core/accounts/audit-details.ts'
-import { mintSealedSecret, type SendChange } from '../core/callbacks/callback.ts'
+import { type EventType, mintSealedSecret } from '../core/callbacks/callback.ts'
 import { disabledByOperator } from '../core/callbacks/endpoint-request.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
 import type { Making } from './making.ts'
 
 export interface EndpointFields {
   url: string
-  /** Null for all. */
-  events: SendChange[] | null
+  /** Null for all changes of sends. */
+  events: EventType[] | null
 }
 
 /** Creates an endpoint, with its secret to be shown once. @returns undefined if the account has as many as it may have. */

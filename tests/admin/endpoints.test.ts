@@ -2,6 +2,8 @@ import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { addTest } from '../../db/callbacks/endpoint-tests.ts'
 import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
+import { callbacks } from '../../db/schema.ts'
+import { ceilingType } from '../../src/core/callbacks/callback.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint } from '../support/endpoints.ts'
@@ -140,6 +142,16 @@ test('a test of an endpoint leads to no send', async () => {
   const { text, html } = await page(endpoint)
   for (const part of [id, 'endpoint.test']) expect(text).toContain(part)
   expect(html).not.toContain(`/support/${id}`)
+})
+
+test('a callback about a ceiling leads to no send', async () => {
+  const endpoint = await endpointOf()
+  const requestId = uuidv7()
+  const about = { endpointId: endpoint.endpointId, requestId, sequence: 0, type: ceilingType }
+  await service.runtime.db.insert(callbacks).values(about)
+  const { text, html } = await page(endpoint)
+  for (const part of [requestId, ceilingType]) expect(text).toContain(part)
+  expect(html).not.toContain(`/support/${requestId}`)
 })
 
 test('sending again from a time', async () => {

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { beforeEach, expect, test } from 'vitest'
 import { createEndpoint } from '../../db/callbacks/endpoints.ts'
-import { sendChangeTypes } from '../../src/core/callbacks/callback.ts'
+import { eventTypes } from '../../src/core/callbacks/callback.ts'
 import { newId } from '../../src/core/requests/new-id.ts'
 import { absentId } from '../support/absent-id.ts'
 import { allPages, ask } from '../support/account-routes.ts'
@@ -170,12 +170,9 @@ test.each<[unknown, string | RegExp]>([
   [`{"url":"${url}","__proto__":{"a":1}}`, '__proto__: unknown field'],
   [`{"url":"${url}\\u0000"}`, /^url: /],
   [`{"url":"${url}\\ud800"}`, /^url: /],
-  [`{"url":"${url}","events":[]}`, 'events: name one at least; null is for all'],
+  [`{"url":"${url}","events":[]}`, 'events: name one at least; null is for all about sends'],
   [`{"url":"${url}","events":"all"}`, 'events: has to be an array'],
-  [
-    `{"url":"${url}","events":["endpoint.test"]}`,
-    `events[0]: has to be one of ${sendChangeTypes.join(', ')}`,
-  ],
+  [`{"url":"${url}","events":["endpoint.test"]}`, `events[0]: has to be one of ${eventTypes.join(', ')}`],
   [`{"url":"${url}","events":[null]}`, /^events\[0\]: /],
   [`{"url":"${url}","events":${'['.repeat(40)}${']'.repeat(40)}}`, /^(?:events\[0\]|body): /],
 ])('the body %s is refused: %s', async (body, message) => {

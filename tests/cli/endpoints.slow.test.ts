@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createEndpoint } from '../../db/callbacks/endpoints.ts'
-import { sendChangeTypes } from '../../src/core/callbacks/callback.ts'
+import { eventTypes } from '../../src/core/callbacks/callback.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
 import { callbacksOf, endpointRow } from '../support/endpoints.ts'
@@ -134,7 +134,7 @@ test('events that nobody knows are refused with those that there are', async () 
     ],
   )
   expect(status).toBe(64)
-  for (const type of sendChangeTypes) expect(stderr).toContain(type)
+  for (const type of eventTypes) expect(stderr).toContain(type)
 })
 
 test('url and events can be changed, also back to all', async () => {

@@ -2,7 +2,7 @@ import { asc, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { createEndpoint } from '../../db/callbacks/endpoints.ts'
 import { callbacks, endpoints } from '../../db/schema.ts'
-import { mintWebhookSecret, type SendChange } from '../../src/core/callbacks/callback.ts'
+import { type EventType, mintWebhookSecret } from '../../src/core/callbacks/callback.ts'
 import { sealConfig } from '../../src/core/channels/sealed-config.ts'
 import type { Registry } from './builders.ts'
 
@@ -16,7 +16,7 @@ export async function buildEndpoint(
   { runtime: { db, settings } }: Registry,
   accountId: string,
   url: string,
-  events: SendChange[] | null = null,
+  events: EventType[] | null = null,
 ): Promise<Endpoint> {
   const id = uuidv7()
   const secret = mintWebhookSecret()

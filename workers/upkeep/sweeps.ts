@@ -7,6 +7,7 @@ import { startGivingUpClaims } from './give-up-claims.ts'
 import type { PeriodicTask } from './periodic-task.ts'
 import { startPostponingSends } from './postpone-sends.ts'
 import { startRecordingEarlyReceipts } from './record-early-receipts.ts'
+import { startReportingCeilings } from './report-ceilings.ts'
 import { startTrimming } from './trim.ts'
 
 type GivingUp = Parameters<typeof startGivingUpClaims>
@@ -32,6 +33,7 @@ export function startSweeps(
     startCheckingSuppressions(runtime, times),
     startPostponingSends(runtime, times),
     startFoldingCounts(runtime, times),
+    startReportingCeilings(runtime, times),
     startRecordingEarlyReceipts(runtime, times),
     startTrimming(runtime),
   ]

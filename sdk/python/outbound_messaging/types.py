@@ -152,8 +152,8 @@ class Endpoint(TypedDict):
     """The id of the endpoint."""
     url: str
     """The address that is called."""
-    events: Optional[List[Literal["message.sent", "message.failed", "message.uncertain", "message.canceled", "message.replayed", "message.fell_back", "message.delivered", "message.read", "message.undelivered", "message.complained", "message.unsubscribed"]]]
-    """The types of callbacks that it gets. Null for all, also those of later releases."""
+    events: Optional[List[Literal["message.sent", "message.failed", "message.uncertain", "message.canceled", "message.replayed", "message.fell_back", "message.delivered", "message.read", "message.undelivered", "message.complained", "message.unsubscribed", "account.ceiling"]]]
+    """The types of callbacks that it gets. Null for all about sends, also those of later releases; `account.ceiling` comes only if it is named."""
     createdAt: str
     """When it was created."""
     disabledAt: Optional[str]
@@ -179,8 +179,8 @@ class ShownEndpoint(TypedDict):
     """The id of the endpoint."""
     url: str
     """The address that is called."""
-    events: Optional[List[Literal["message.sent", "message.failed", "message.uncertain", "message.canceled", "message.replayed", "message.fell_back", "message.delivered", "message.read", "message.undelivered", "message.complained", "message.unsubscribed"]]]
-    """The types of callbacks that it gets. Null for all, also those of later releases."""
+    events: Optional[List[Literal["message.sent", "message.failed", "message.uncertain", "message.canceled", "message.replayed", "message.fell_back", "message.delivered", "message.read", "message.undelivered", "message.complained", "message.unsubscribed", "account.ceiling"]]]
+    """The types of callbacks that it gets. Null for all about sends, also those of later releases; `account.ceiling` comes only if it is named."""
     createdAt: str
     """When it was created."""
     disabledAt: Optional[str]
@@ -276,10 +276,10 @@ class OwnCallback(TypedDict):
     webhookId: str
     """The `webhook-id` of its calls."""
     requestId: str
-    """The send; of a test, the request that made it."""
+    """The send; of a test, the request that made it; of `account.ceiling`, an id of its own."""
     sequence: int
-    """The number of the change; 0 of a test."""
-    type: Literal["message.sent", "message.failed", "message.uncertain", "message.canceled", "message.replayed", "message.fell_back", "message.delivered", "message.read", "message.undelivered", "message.complained", "message.unsubscribed", "endpoint.test"]
+    """The number of the change; 0 for one about no send."""
+    type: Literal["message.sent", "message.failed", "message.uncertain", "message.canceled", "message.replayed", "message.fell_back", "message.delivered", "message.read", "message.undelivered", "message.complained", "message.unsubscribed", "account.ceiling", "endpoint.test"]
     """The type."""
     at: str
     """When the change was recorded."""
@@ -1002,6 +1002,29 @@ class SendChange(TypedDict):
     data: "ChangedSend"
 
 
+class CeilingReport(TypedDict):
+    accountId: str
+    """The account."""
+    channelId: Optional[str]
+    """The channel that has the ceiling; null if the account has it."""
+    ceiling: str
+    """The ceiling, such as `10000 messages/day`."""
+    percent: Literal[80, 100]
+    """How much of it was used, in percent, at least."""
+    until: str
+    """The end of the period, in UTC."""
+
+
+class CeilingUse(TypedDict):
+    """A share of a ceiling was used."""
+
+    type: Literal["account.ceiling"]
+    """What changed."""
+    timestamp: str
+    """When the change was recorded, in UTC; the same at every try."""
+    data: "CeilingReport"
+
+
 class TestedEndpoint(TypedDict):
     endpointId: str
     """The endpoint."""
@@ -1163,8 +1186,8 @@ class _NewEndpointRequired(TypedDict):
 class NewEndpoint(_NewEndpointRequired, total=False):
     """An endpoint to create."""
 
-    events: Optional[List[Literal["message.sent", "message.failed", "message.uncertain", "message.canceled", "message.replayed", "message.fell_back", "message.delivered", "message.read", "message.undelivered", "message.complained", "message.unsubscribed"]]]
-    """The types of callbacks that it gets. Null for all, also those of later releases."""
+    events: Optional[List[Literal["message.sent", "message.failed", "message.uncertain", "message.canceled", "message.replayed", "message.fell_back", "message.delivered", "message.read", "message.undelivered", "message.complained", "message.unsubscribed", "account.ceiling"]]]
+    """The types of callbacks that it gets. Null for all about sends, also those of later releases; `account.ceiling` comes only if it is named."""
 
 
 class EndpointChange(TypedDict, total=False):
@@ -1172,8 +1195,8 @@ class EndpointChange(TypedDict, total=False):
 
     url: Optional[str]
     """`https`, to a public address; at most 2048 characters, without user, password and fragment. `http` and private addresses only as far as the operator allows it."""
-    events: Optional[List[Literal["message.sent", "message.failed", "message.uncertain", "message.canceled", "message.replayed", "message.fell_back", "message.delivered", "message.read", "message.undelivered", "message.complained", "message.unsubscribed"]]]
-    """The types of callbacks that it gets. Null for all, also those of later releases."""
+    events: Optional[List[Literal["message.sent", "message.failed", "message.uncertain", "message.canceled", "message.replayed", "message.fell_back", "message.delivered", "message.read", "message.undelivered", "message.complained", "message.unsubscribed", "account.ceiling"]]]
+    """The types of callbacks that it gets. Null for all about sends, also those of later releases; `account.ceiling` comes only if it is named."""
 
 
 class AcceptedEvent(TypedDict):
@@ -1756,5 +1779,5 @@ Message = Union["TextMessage", "TemplateMessage", "MediaMessage"]
 
 Media = Union["MediaByContent", "MediaByUrl"]
 
-Callback = Union["SendChange", "EndpointTest"]
+Callback = Union["SendChange", "CeilingUse", "EndpointTest"]
 """The body of a callback, as an endpoint gets it. Its `type` says which."""

@@ -1,5 +1,5 @@
 import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
-import { testType } from '../../core/callbacks/callback.ts'
+import { ceilingType, testType } from '../../core/callbacks/callback.ts'
 import type { CallbackTry } from '../../core/callbacks/callback-outcome.ts'
 import { DataTable } from '../page/data-table.tsx'
 import { Moment } from '../page/inline-elements.tsx'
@@ -42,8 +42,8 @@ export function CallbackTable({
 
 function About({ of, type, endpointId, url, requestId }: ShownCallback & { of: 'send' | 'endpoint' }) {
   if (of === 'send') return <a href={`/endpoints/${endpointId}`}>{hostOf(url)}</a>
-  // The id of a test is that of no send.
-  if (type === testType) return <span class="id">{requestId}</span>
+  // Their ids are those of no send.
+  if (type === testType || type === ceilingType) return <span class="id">{requestId}</span>
   return (
     <a href={`/support/${requestId}/callbacks`} class="id">
       {requestId}

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx'
-import { sendChangeTypes } from '../../core/callbacks/callback.ts'
+import { eventTypes } from '../../core/callbacks/callback.ts'
 import { Checks, TextField } from '../page/fields.tsx'
 import { Moment } from '../page/inline-elements.tsx'
 import { Layout } from '../page/layout.tsx'
@@ -51,9 +51,9 @@ export function EndpointFormPage({
             name="events"
             label="Changes"
             value={typed.events}
-            hint="None ticked: all, also those of later releases"
+            hint="None ticked: all that begin with message, also those of later releases"
             issue={issues.events}
-            options={sendChangeTypes.map((type) => [type, type])}
+            options={eventTypes.map((type) => [type, type])}
           />
           <p class="row">
             <button type="submit" class="main">

@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { type CeilingReport, ceilingText, reportedShares } from '../../core/accounts/ceiling.ts'
 import {
   type CallbackType,
   callbackBody,
+  ceilingType,
   sendChangeTypes,
   staysAsItIs,
   testType,
@@ -17,6 +19,7 @@ import { inputSchema } from './json-schema.ts'
 export function webhooks() {
   return Object.fromEntries([
     ...sendChangeTypes.map((type) => [type, { post: operation(type, meanings[type], sendChange) }]),
+    [ceilingType, { post: operation(ceilingType, 'A share of a ceiling was used', ceilingUse) }],
     [testType, { post: operation(testType, 'The endpoint is tested', endpointTest) }],
   ])
 }
@@ -76,7 +79,16 @@ function operation(type: CallbackType, summary: string, schema: z.ZodType) {
   }
 }
 
-const isOfOneThatStays = (type: CallbackType) => type !== testType && staysAsItIs(type)
+const isOfOneThatStays = (type: CallbackType) =>
+  type !== testType && type !== ceilingType && staysAsItIs(type)
+
+const exampleReport: CeilingReport = {
+  accountId: exampleIds.channelId,
+  channelId: null,
+  ceiling: ceilingText({ amount: 10_000, unit: 'messages', period: 'day' }),
+  percent: 80,
+  until: '2026-11-22T00:00:00.000Z',
+}
 
 const exampleOf = (type: CallbackType): unknown =>
   JSON.parse(
@@ -100,6 +112,7 @@ const exampleOf = (type: CallbackType): unknown =>
       providerCode: null,
       status: isOfOneThatStays(type) ? 'sent' : null,
       delivery: isOfOneThatStays(type) ? 'delivered' : null,
+      data: exampleReport,
     }),
   )
 
@@ -145,6 +158,22 @@ const changedSend = named(
 const sendChange = named(
   'SendChange',
   z.object({ ...about(sendChangeTypes), data: changedSend }).describe('A change of a send.'),
+)
+
+const ceilingReport = named(
+  'CeilingReport',
+  z.object({
+    accountId: uuid('The account.'),
+    channelId: uuid('The channel that has the ceiling; null if the account has it.').nullable(),
+    ceiling: text('The ceiling, such as `10000 messages/day`.'),
+    percent: z.literal(reportedShares).describe('How much of it was used, in percent, at least.'),
+    until: timeText('The end of the period, in UTC.'),
+  }),
+)
+
+const ceilingUse = named(
+  'CeilingUse',
+  z.object({ ...about([ceilingType]), data: ceilingReport }).describe('A share of a ceiling was used.'),
 )
 
 const testedEndpoint = named('TestedEndpoint', z.object({ endpointId: uuid('The endpoint.') }))

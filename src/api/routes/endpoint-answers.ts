@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { countedWaiting } from '../../../db/callbacks/endpoints.ts'
-import { callbackStates, sendChangeTypes, testType } from '../../core/callbacks/callback.ts'
+import { callbackStates, ceilingType, eventTypes, testType } from '../../core/callbacks/callback.ts'
 import { exampleIds } from './examples.ts'
 import { count, listOf, named, ofRequest, text, time, timeText, uuid } from './schemas.ts'
 
@@ -8,10 +8,12 @@ const endpointFields = {
   endpointId: uuid('The id of the endpoint.'),
   url: text('The address that is called.'),
   events: z
-    .array(z.enum(sendChangeTypes))
+    .array(z.enum(eventTypes))
     .min(1)
     .nullable()
-    .describe('The types of callbacks that it gets. Null for all, also those of later releases.'),
+    .describe(
+      `The types of callbacks that it gets. Null for all about sends, also those of later releases; \`${ceilingType}\` comes only if it is named.`,
+    ),
   createdAt: time('When it was created.'),
   disabledAt: time('Since when it is disabled: it gets no calls, and its callbacks are kept.').nullable(),
   disabledReason: text('Why it is disabled.').nullable(),
@@ -86,9 +88,11 @@ const callback = named(
   z
     .object({
       webhookId: text('The `webhook-id` of its calls.'),
-      requestId: uuid('The send; of a test, the request that made it.'),
-      sequence: count('The number of the change; 0 of a test.'),
-      type: z.enum([...sendChangeTypes, testType]).describe('The type.'),
+      requestId: uuid(
+        `The send; of a test, the request that made it; of \`${ceilingType}\`, an id of its own.`,
+      ),
+      sequence: count('The number of the change; 0 for one about no send.'),
+      type: z.enum([...eventTypes, testType]).describe('The type.'),
       at: time('When the change was recorded.'),
       state: z
         .enum(callbackStates)

@@ -24,7 +24,7 @@ export function sizeBelow(
   return segments ?? (contactType === 'phone' ? 1 : 0)
 }
 
-/** The shares in percent at which a ceiling is reported. */
+/** The shares in percent at which a ceiling is reported, once a period. */
 export const reportedShares = [80, 100] as const
 
 /** For people: `10000 messages/day`, as `parseCeiling` reads it. */
@@ -56,7 +56,7 @@ export interface CeilingReport {
   /** As `ceilingText`. */
   ceiling: string
   /** How much of it was used, in percent: one of `reportedShares`. */
-  percent: number
+  percent: (typeof reportedShares)[number]
   /** The end of the period, in UTC. */
   until: string
 }

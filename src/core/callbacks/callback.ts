@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { CeilingReport } from '../accounts/ceiling.ts'
 import { sealConfig } from '../channels/sealed-config.ts'
 import type { MessageType } from '../messages/message.ts'
 import type { SmsSize } from '../messages/segments.ts'
@@ -36,9 +37,15 @@ export const sendChangeTypes = Object.keys(sendChanges) as SendChange[]
 /** Whether status and delivery of a send stay with this change. */
 export const staysAsItIs = (type: SendChange): boolean => sendChanges[type] === undefined
 
+/** About no send: a share of a ceiling was used. Only sent to endpoints that name it. */
+export const ceilingType = 'account.ceiling'
+/** The types that an endpoint may name. One that names none gets all changes of sends. */
+export const eventTypes = [...sendChangeTypes, ceilingType] as const
+export type EventType = (typeof eventTypes)[number]
+
 /** Only sent on an operator's request, whatever types the endpoint takes. */
 export const testType = 'endpoint.test'
-export type CallbackType = SendChange | typeof testType
+export type CallbackType = EventType | typeof testType
 
 export const callbackStates = ['waiting', 'delivered', 'given_up'] as const
 export type CallbackState = (typeof callbackStates)[number]
@@ -53,7 +60,7 @@ export interface CallbackContent {
   endpointId: string
   requestId: string
   sequence: number
-  /** The fields of the send; null for a test. */
+  /** The fields of the send; null for one about no send. */
   channelId: string | null
   messageType: MessageType | null
   reference: string | null
@@ -69,6 +76,8 @@ export interface CallbackContent {
   /** The send's state by then, where the type doesn't imply them. */
   status: SendStatus | null
   delivery: DeliveryState | null
+  /** The data of one about no send; else null. */
+  data: CeilingReport | null
 }
 
 /** The id by which a receiver recognises a repeat. Standard Webhooks allows no dot in it. */
@@ -83,6 +92,7 @@ export function callbackBody(callback: CallbackContent): string {
 
 function dataOf(callback: CallbackContent) {
   if (callback.type === testType) return { endpointId: callback.endpointId }
+  if (callback.type === ceilingType) return callback.data
   const { requestId, reference, metadata, sequence, channelId, messageType, flowId, conversationId } =
     callback
   const { segments, encoding, priority } = callback

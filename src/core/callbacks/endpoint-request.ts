@@ -3,17 +3,19 @@ import { optional, string } from '../requests/fields.ts'
 import { parsePastMoment, pastMomentWanted } from '../requests/past-moment.ts'
 import type { Network } from '../requests/public-address.ts'
 import { parsedText } from '../requests/query.ts'
-import { maxEndpointsOfAccount, sendChangeTypes } from './callback.ts'
+import { ceilingType, eventTypes, maxEndpointsOfAccount } from './callback.ts'
 import { endpointUrlIssue, maxUrlLength, notPublic } from './endpoint-url.ts'
 
 /* What a client or an operator may ask of endpoints: the API and the CLI check it alike, with the same words. */
 
 const events = z
-  .array(z.enum(sendChangeTypes))
-  .min(1, 'name one at least; null is for all')
+  .array(z.enum(eventTypes))
+  .min(1, 'name one at least; null is for all about sends')
   .transform((types) => [...new Set(types)])
   .nullable()
-  .describe('The types of callbacks that it gets. Null for all, also those of later releases.')
+  .describe(
+    `The types of callbacks that it gets. Null for all about sends, also those of later releases; \`${ceilingType}\` comes only if it is named.`,
+  )
 
 /** The bodies of `POST` and `PATCH /v1/endpoints`, and the options of `endpoint create` and `update`. */
 export function endpointSchemas(allowedPrivateNetworks: readonly Network[]) {

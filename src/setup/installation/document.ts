@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ceilingsIssue, ceilingText, parseCeiling } from '../../core/accounts/ceiling.ts'
 import { roles } from '../../core/accounts/person.ts'
-import { sendChangeTypes } from '../../core/callbacks/callback.ts'
+import { eventTypes } from '../../core/callbacks/callback.ts'
 import { parseQuietZone } from '../../core/channels/quiet-hours.ts'
 import { fallbackCauses } from '../../core/sends/fallback.ts'
 import { orderings } from '../../core/sends/lane.ts'
@@ -111,7 +111,7 @@ const channel = z.strictObject({
 
 const endpoint = z.strictObject({
   url: z.string(),
-  events: z.array(z.enum(sendChangeTypes)).min(1).transform(sorted).nullable().default(null),
+  events: z.array(z.enum(eventTypes)).min(1).transform(sorted).nullable().default(null),
 })
 
 const account = z.strictObject({

@@ -1,5 +1,5 @@
 // Written by `npm run clients` from the OpenAPI document, not by hand.
-import type { SendChange, EndpointTest } from './schema.ts'
+import type { SendChange, CeilingUse, EndpointTest } from './schema.ts'
 
 /** The body of a callback, as an endpoint gets it. Its `type` says which. */
-export type Callback = SendChange | EndpointTest
+export type Callback = SendChange | CeilingUse | EndpointTest

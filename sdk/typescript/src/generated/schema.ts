@@ -658,6 +658,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "account.ceiling": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A share of a ceiling was used */
+        post: operations["onAccountCeiling"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "endpoint.test": {
         parameters: {
             query?: never;
@@ -843,8 +860,8 @@ export interface components {
             endpointId: string;
             /** @description The address that is called. */
             url: string;
-            /** @description The types of callbacks that it gets. Null for all, also those of later releases. */
-            events: ("message.sent" | "message.failed" | "message.uncertain" | "message.canceled" | "message.replayed" | "message.fell_back" | "message.delivered" | "message.read" | "message.undelivered" | "message.complained" | "message.unsubscribed")[] | null;
+            /** @description The types of callbacks that it gets. Null for all about sends, also those of later releases; `account.ceiling` comes only if it is named. */
+            events: ("message.sent" | "message.failed" | "message.uncertain" | "message.canceled" | "message.replayed" | "message.fell_back" | "message.delivered" | "message.read" | "message.undelivered" | "message.complained" | "message.unsubscribed" | "account.ceiling")[] | null;
             /**
              * Format: date-time
              * @description When it was created.
@@ -889,8 +906,8 @@ export interface components {
             endpointId: string;
             /** @description The address that is called. */
             url: string;
-            /** @description The types of callbacks that it gets. Null for all, also those of later releases. */
-            events: ("message.sent" | "message.failed" | "message.uncertain" | "message.canceled" | "message.replayed" | "message.fell_back" | "message.delivered" | "message.read" | "message.undelivered" | "message.complained" | "message.unsubscribed")[] | null;
+            /** @description The types of callbacks that it gets. Null for all about sends, also those of later releases; `account.ceiling` comes only if it is named. */
+            events: ("message.sent" | "message.failed" | "message.uncertain" | "message.canceled" | "message.replayed" | "message.fell_back" | "message.delivered" | "message.read" | "message.undelivered" | "message.complained" | "message.unsubscribed" | "account.ceiling")[] | null;
             /**
              * Format: date-time
              * @description When it was created.
@@ -1017,16 +1034,16 @@ export interface components {
             webhookId: string;
             /**
              * Format: uuid
-             * @description The send; of a test, the request that made it.
+             * @description The send; of a test, the request that made it; of `account.ceiling`, an id of its own.
              */
             requestId: string;
-            /** @description The number of the change; 0 of a test. */
+            /** @description The number of the change; 0 for one about no send. */
             sequence: number;
             /**
              * @description The type.
              * @enum {string}
              */
-            type: "message.sent" | "message.failed" | "message.uncertain" | "message.canceled" | "message.replayed" | "message.fell_back" | "message.delivered" | "message.read" | "message.undelivered" | "message.complained" | "message.unsubscribed" | "endpoint.test";
+            type: "message.sent" | "message.failed" | "message.uncertain" | "message.canceled" | "message.replayed" | "message.fell_back" | "message.delivered" | "message.read" | "message.undelivered" | "message.complained" | "message.unsubscribed" | "account.ceiling" | "endpoint.test";
             /**
              * Format: date-time
              * @description When the change was recorded.
@@ -1862,6 +1879,44 @@ export interface components {
             timestamp: string;
             data: components["schemas"]["ChangedSend"];
         };
+        CeilingReport: {
+            /**
+             * Format: uuid
+             * @description The account.
+             */
+            accountId: string;
+            /**
+             * Format: uuid
+             * @description The channel that has the ceiling; null if the account has it.
+             */
+            channelId: string | null;
+            /** @description The ceiling, such as `10000 messages/day`. */
+            ceiling: string;
+            /**
+             * @description How much of it was used, in percent, at least.
+             * @enum {number}
+             */
+            percent: 80 | 100;
+            /**
+             * Format: date-time
+             * @description The end of the period, in UTC.
+             */
+            until: string;
+        };
+        /** @description A share of a ceiling was used. */
+        CeilingUse: {
+            /**
+             * @description What changed.
+             * @enum {string}
+             */
+            type: "account.ceiling";
+            /**
+             * Format: date-time
+             * @description When the change was recorded, in UTC; the same at every try.
+             */
+            timestamp: string;
+            data: components["schemas"]["CeilingReport"];
+        };
         TestedEndpoint: {
             /**
              * Format: uuid
@@ -2066,15 +2121,15 @@ export interface components {
         NewEndpoint: {
             /** @description `https`, to a public address; at most 2048 characters, without user, password and fragment. `http` and private addresses only as far as the operator allows it. */
             url: string;
-            /** @description The types of callbacks that it gets. Null for all, also those of later releases. */
-            events?: ("message.sent" | "message.failed" | "message.uncertain" | "message.canceled" | "message.replayed" | "message.fell_back" | "message.delivered" | "message.read" | "message.undelivered" | "message.complained" | "message.unsubscribed")[] | null;
+            /** @description The types of callbacks that it gets. Null for all about sends, also those of later releases; `account.ceiling` comes only if it is named. */
+            events?: ("message.sent" | "message.failed" | "message.uncertain" | "message.canceled" | "message.replayed" | "message.fell_back" | "message.delivered" | "message.read" | "message.undelivered" | "message.complained" | "message.unsubscribed" | "account.ceiling")[] | null;
         };
         /** @description At least one field to change. */
         EndpointChange: {
             /** @description `https`, to a public address; at most 2048 characters, without user, password and fragment. `http` and private addresses only as far as the operator allows it. */
             url?: string | null;
-            /** @description The types of callbacks that it gets. Null for all, also those of later releases. */
-            events?: ("message.sent" | "message.failed" | "message.uncertain" | "message.canceled" | "message.replayed" | "message.fell_back" | "message.delivered" | "message.read" | "message.undelivered" | "message.complained" | "message.unsubscribed")[] | null;
+            /** @description The types of callbacks that it gets. Null for all about sends, also those of later releases; `account.ceiling` comes only if it is named. */
+            events?: ("message.sent" | "message.failed" | "message.uncertain" | "message.canceled" | "message.replayed" | "message.fell_back" | "message.delivered" | "message.read" | "message.undelivered" | "message.complained" | "message.unsubscribed" | "account.ceiling")[] | null;
         };
         /** @description The send is recorded. */
         AcceptedEvent: {
@@ -2778,6 +2833,8 @@ export type UsageList = components['schemas']['UsageList'];
 export type Index = components['schemas']['Index'];
 export type ChangedSend = components['schemas']['ChangedSend'];
 export type SendChange = components['schemas']['SendChange'];
+export type CeilingReport = components['schemas']['CeilingReport'];
+export type CeilingUse = components['schemas']['CeilingUse'];
 export type TestedEndpoint = components['schemas']['TestedEndpoint'];
 export type EndpointTest = components['schemas']['EndpointTest'];
 export type Error = components['schemas']['Error'];
@@ -4931,6 +4988,62 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["SendChange"];
+            };
+        };
+        responses: {
+            /** @description The endpoint wants no more callbacks: it is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Taken. The body is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again, for about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAccountCeiling: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Stays when a callback is tried or sent again: drop what you have taken. */
+                "webhook-id": string;
+                /** @description The time of this try, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description By Standard Webhooks: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64; two of them while the secret is changed. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "account.ceiling",
+                 *       "timestamp": "2026-11-21T12:43:12.123Z",
+                 *       "data": {
+                 *         "accountId": "01a1fde0-fa4b-754d-8e02-ab49c67ccb75",
+                 *         "channelId": null,
+                 *         "ceiling": "10000 messages/day",
+                 *         "percent": 80,
+                 *         "until": "2026-11-22T00:00:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CeilingUse"];
             };
         };
         responses: {

@@ -51,7 +51,7 @@ test.each(sendChangeTypes)('the body of %s has all fields, and no others', (type
       attempts: 1,
       priority: 'normal' as const,
     },
-    ...{ providerAt: null, providerCode: null, status: null, delivery: null },
+    ...{ providerAt: null, providerCode: null, status: null, delivery: null, data: null },
   }
   const { data, ...rest } = JSON.parse(callbackBody(content))
   expect(rest).toEqual({ type, timestamp: content.at })
