@@ -6015,6 +6015,7 @@ reports as materialized (
     select ceiling_end(c.period, c.starts_at) as ends,
            (select max(share) from unnest(array[80, 100]) share
             where c.used * 100 >= c.amount * share) as percent) own),
+-- The ceilings, which are not reported at this share again.
 noted as (
   update ceilings c set reported = r.percent
   from reports r

@@ -43,6 +43,7 @@ const reportStatement = prepared<ReportedCeiling>(
       from locked c cross join lateral (
         select ceiling_end(c.period, c.starts_at) as ends,
                ${share} as percent) own),
+    -- The ceilings, which are not reported at this share again.
     noted as (
       update ceilings c set reported = r.percent
       from reports r

@@ -147,7 +147,7 @@ test('a test of an endpoint leads to no send', async () => {
 test('a callback about a ceiling leads to no send', async () => {
   const endpoint = await endpointOf()
   const requestId = uuidv7()
-  const about = { endpointId: endpoint.endpointId, requestId, sequence: 0, type: ceilingType }
+  const about = { endpointId: endpoint.endpointId, requestId, sequence: 0, type: ceilingType } as const
   await service.runtime.db.insert(callbacks).values(about)
   const { text, html } = await page(endpoint)
   for (const part of [requestId, ceilingType]) expect(text).toContain(part)

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { guideNames } from '../../src/api/docs/guide.ts'
 import { permissions } from '../../src/core/accounts/api-key.ts'
+import { ceilingType } from '../../src/core/callbacks/callback.ts'
 import { absentId } from '../support/absent-id.ts'
 import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
@@ -261,7 +262,7 @@ describe('in every guide', () => {
       const [, schema = ''] =
         [
           ['wouldSend', 'DryRun'],
-          ['data', 'SendChange'],
+          ['data', value.type === ceilingType ? 'CeilingUse' : 'SendChange'],
           ['statusCode', 'Error'],
           ['requestId', 'Accepted'],
         ].find(([field = '']) => field in value) ?? []

@@ -58,6 +58,7 @@ test('no label is an id, a contact or free text, but for the names of channels i
     'message_type',
     'node',
     'outcome',
+    'percent',
     'priority',
     'provider',
     'queue',
