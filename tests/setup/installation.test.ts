@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -278,6 +278,59 @@ test('--prune removes what the lists do not have, and refuses what has unfinishe
     { change: 'remove', what: 'flow' },
   ])
   expect(await exported(service, '--account', account.accountId)).toContain('channels: []')
+})
+
+test('a file of a provider goes through export and apply as it is; --prune removes one that is not in the list', async () => {
+  const [first, second] = [await emptyInstallation(), await emptyInstallation()]
+  const shipped = await readFile('src/providers/vendors/brevo.yaml', 'utf8')
+  const content = shipped.replace(/^name: .*$/m, 'name: own-vendor')
+  const file = `providers:\n  own-vendor: ${JSON.stringify(content)}\n`
+  expect(await apply(first, file)).toMatchObject({ status: 0, stderr: '' })
+  const text = await exported(first)
+  expect(changesOf(await apply(second, text))).toEqual([
+    { change: 'create', what: 'provider', name: 'own-vendor' },
+  ])
+  expect(await exported(second)).toBe(text)
+  const stored = await second.db.$client.query('select name, content from provider_files')
+  expect(stored.rows).toEqual([{ name: 'own-vendor', content }])
+  expect(changesOf(await apply(second, 'providers: {}', {}, '--prune'))).toEqual([
+    { change: 'remove', what: 'provider', name: 'own-vendor' },
+  ])
+})
+
+test('--prune removes endpoints, templates and people that their lists do not have, and keeps the rest', async () => {
+  const place = await emptyInstallation()
+  expect(await apply(place, whole, { ...secrets, ...password })).toMatchObject({ status: 0, stderr: '' })
+  const without = whole
+    .replace(/templates:\n +welcome: .*/, 'templates: {}')
+    .replace(/endpoints:\n.*\n.*/, 'endpoints: []')
+    .replace(/people:[^]*/, 'people: []')
+  expect(changesOf(await apply(place, without))).toEqual([])
+  expect(changesOf(await apply(place, without, {}, '--prune'))).toEqual([
+    { change: 'remove', what: 'template', name: 'Acme / Trial / welcome' },
+    { change: 'remove', what: 'endpoint', name: 'Acme / example.com' },
+    { change: 'remove', what: 'person', name: 'ann' },
+  ])
+  expect(changesOf(await apply(place, without, {}, '--prune'))).toEqual([])
+})
+
+test('a file that a secret of something new should be in, and that is not there, is named', async () => {
+  const place = await emptyInstallation()
+  const text = whole.replace('url: { env: ACME_CHAT_URL }', 'url: { file: not-there }')
+  const { status, stderr } = await apply(place, text, { ...secrets, ...password })
+  expect([status, stderr]).toEqual([
+    64,
+    expect.stringContaining('not set, so nothing was changed: not-there.'),
+  ])
+  expect(await auditedActions(place)).toEqual([])
+})
+
+test('flow delete is refused while a send of the flow has not ended', async () => {
+  const account = await buildAccount(service)
+  await accept(service, account, { ...textBody(), flowId: account.flowId })
+  const refused = await cli(service, {}, 'flow', 'delete', account.flowId)
+  expect(refused).toMatchObject({ status: 4, stderr: expect.stringContaining('1 of its sends') })
+  expect(await exported(service, '--account', account.accountId)).not.toContain('flows: []')
 })
 
 test('names that stand for two things are refused, and named', async () => {
