@@ -7,6 +7,7 @@ import { ceilings } from '../../db/schema.ts'
 import { parseCeiling } from '../../src/core/accounts/ceiling.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
 import { faultBy } from '../support/openapi.ts'
+import { waitingForLocks } from '../support/stores.ts'
 import { startTraffic, type Traffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting } from '../support/webhook-receiver.ts'
@@ -110,8 +111,18 @@ test('of workers that look at once, one reports', async (context) => {
   const traffic = await startTraffic(context)
   await limit(traffic, traffic.account.channelId, 10)
   await use(traffic, 8)
-  const looks = await Promise.all(Array.from({ length: 8 }, () => found(traffic)))
-  expect(looks.flat()).toEqual([80])
+  const { db } = traffic.service.runtime
+  // Both read it before either may change it.
+  const looks = await db.transaction(async (transaction) => {
+    await transaction.select().from(ceilings).for('no key update')
+    const both = [found(traffic), found(traffic)]
+    await eventually('two that wait', async () => {
+      const { rows } = await db.$client.query(waitingForLocks)
+      return rows.length === both.length
+    })
+    return both
+  })
+  expect((await Promise.all(looks)).flat()).toEqual([80])
 })
 
 test('a ceiling that is raised is reported anew, and one that stays is not', async (context) => {
