@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { listFlows } from '../../db/accounts/flows.ts'
 import { canBeRecordId } from '../core/requests/record-id.ts'
 import { endFlow, makeFlow } from '../setup/flows.ts'
+import { unfinishedSends } from '../setup/setup-fault.ts'
 import { type Answerer, CliError } from './answer.ts'
 import { displayName } from './argument.ts'
 import { existingAccount } from './arguments.ts'
@@ -32,7 +33,7 @@ export function flowCommands(program: Command, answer: Answerer): void {
         if (ended === 'deleted') return { flowId: id }
         throw new CliError(
           'refused',
-          `${ended.unfinished} of its sends have not ended: let them end, or cancel them with: outbound cancel --account ID --flow ${id}`,
+          `The flow has ${unfinishedSends(ended.unfinished)}: let them end, or cancel them with: outbound cancel --account ID --flow ${id}`,
         )
       }),
     )

@@ -8,3 +8,7 @@ export class SetupFault extends Error {
     this.field = field
   }
 }
+
+/** `3 sends that have not ended`. @param count as the database counts them, to 1000 (db/accounts/installation.ts). */
+export const unfinishedSends = (count: number): string =>
+  `${count >= 1000 ? 'at least ' : ''}${count} ${count === 1 ? 'send that has' : 'sends that have'} not ended`

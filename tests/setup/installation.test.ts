@@ -325,11 +325,26 @@ test('a file that a secret of something new should be in, and that is not there,
   expect(await auditedActions(place)).toEqual([])
 })
 
+test('a file of a secret that is there and can not be read is a fault, and the secret does not stay as it is in silence', async () => {
+  const place = await emptyInstallation()
+  await apply(place, whole, { ...secrets, ...password })
+  const before = await auditedActions(place)
+  const refused = await apply(place, whole.replace('url: { env: ACME_CHAT_URL }', 'url: { file: . }'))
+  expect(refused).toMatchObject({
+    status: 64,
+    stderr: expect.stringContaining("can't read the secret . (EISDIR)"),
+  })
+  expect(await auditedActions(place)).toEqual(before)
+})
+
 test('flow delete is refused while a send of the flow has not ended', async () => {
   const account = await buildAccount(service)
   await accept(service, account, { ...textBody(), flowId: account.flowId })
   const refused = await cli(service, {}, 'flow', 'delete', account.flowId)
-  expect(refused).toMatchObject({ status: 4, stderr: expect.stringContaining('1 of its sends') })
+  expect(refused).toMatchObject({
+    status: 4,
+    stderr: expect.stringContaining('The flow has 1 send that has not ended'),
+  })
   expect(await exported(service, '--account', account.accountId)).not.toContain('flows: []')
 })
 

@@ -8,11 +8,9 @@ import { changeEndpoint, makeEndpoint } from '../endpoints.ts'
 import { makeFlow } from '../flows.ts'
 import { SetupFault } from '../setup-fault.ts'
 import { applyChannel } from './apply-channel.ts'
-import { type Applying, attempt, type Change, stable } from './applying.ts'
+import { type Applying, attempt, type Change, type Path, stable } from './applying.ts'
 import { ceilingsAsked, fallbackAsked, fallbackOf } from './channel-settings.ts'
 import type { AccountInFile } from './document.ts'
-
-type Path = readonly PropertyKey[]
 
 interface Place {
   accountId: string

@@ -6,7 +6,7 @@ import type { ConfigIssues } from '../channels/channel-config.ts'
 import { changeChannel, makeChannel } from '../channels/channels.ts'
 import { checkedDefinition, registerTemplate } from '../channels/templates.ts'
 import { SetupFault } from '../setup-fault.ts'
-import { type Applying, attempt, referenced, referenceText, stable } from './applying.ts'
+import { type Applying, attempt, type Path, referenced, referenceText, stable } from './applying.ts'
 import {
   askedOf,
   type ChannelSettings,
@@ -15,8 +15,6 @@ import {
   settingsOf,
 } from './channel-settings.ts'
 import { type ChannelInFile, isReference } from './document.ts'
-
-type Path = readonly PropertyKey[]
 
 interface Place {
   accountId: string

@@ -15,21 +15,18 @@ import type { ChannelMaking } from '../channels/channels.ts'
 import { changeRole, makePerson } from '../people/people.ts'
 import { setProviderFile } from '../provider-files.ts'
 import { applyAccount } from './apply-account.ts'
-import { type Applying, attempt, type Change, referenced, referenceText, type Secrets } from './applying.ts'
+import {
+  type Applying,
+  attempt,
+  type Change,
+  InstallationFault,
+  referenced,
+  referenceText,
+  type Secrets,
+} from './applying.ts'
 import { ambiguousNames, templatesByChannel } from './describe.ts'
 import { type InstallationFile, installationForm, maxInstallationBytes, pathText } from './document.ts'
 import { prune } from './prune.ts'
-
-/** Why a file can't be applied: nothing was changed. */
-export class InstallationFault extends Error {
-  /** Whether the installation forbids it, not the file. */
-  readonly isRefused: boolean
-
-  constructor(message: string, { isRefused = false } = {}) {
-    super(message)
-    this.isRefused = isRefused
-  }
-}
 
 export interface Apply extends Omit<ChannelMaking, 'db'>, Pick<Applying, 'clientNetworks'> {
   db: Database
@@ -143,11 +140,7 @@ async function begin(apply: Apply, transaction: Transaction, file: InstallationF
 
 function refuseAmbiguous(installation: Installation, { accounts = [] }: InstallationFile): void {
   const named = installation.accounts.filter(({ name }) => accounts.some((account) => account.name === name))
-  const names = named.map(({ name }) => name)
-  const twice = names
-    .filter((name, index) => names.indexOf(name) !== index)
-    .map((name) => `accounts named ${name}`)
-  const ambiguous = [...twice, ...ambiguousNames(installation, new Set(named.map(({ id }) => id)))]
+  const ambiguous = ambiguousNames(installation, new Set(named.map(({ id }) => id)))
   if (ambiguous.length > 0) throw new InstallationFault(ambiguousWords(ambiguous), { isRefused: true })
 }
 

@@ -16,7 +16,18 @@ export interface Change {
   fields?: string[]
 }
 
-type Path = readonly PropertyKey[]
+/** Why a file can't be applied: nothing was changed. */
+export class InstallationFault extends Error {
+  /** Whether the installation forbids it, not the file. */
+  readonly isRefused: boolean
+
+  constructor(message: string, { isRefused = false } = {}) {
+    super(message)
+    this.isRefused = isRefused
+  }
+}
+
+export type Path = readonly PropertyKey[]
 
 /** Where the secrets are that a file names. */
 export interface Secrets {
@@ -56,13 +67,21 @@ export async function attempt(
   }
 }
 
-/** What the reference leads to; undefined if that isn't set. */
+/**
+ * What the reference leads to; undefined if that isn't set.
+ *
+ * @throws InstallationFault for a file that is there and can't be read.
+ */
 export function referenced(given: Reference, { environment, folder }: Secrets): string | undefined {
   if ('env' in given) return environment[given.env] || undefined
   try {
     return readFileSync(resolve(folder, given.file), 'utf8').replace(/\r?\n$/, '') || undefined
-  } catch {
-    return undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    throw new InstallationFault(
+      `Nothing was changed: can't read the secret ${given.file} (${code}); make it a file that this user may read`,
+    )
   }
 }
 

@@ -9,22 +9,21 @@ import { type ChannelInFile, zoneText } from './document.ts'
 
 export type StoredChannel = Installation['channels'][number]
 
+export const settingNames = [
+  'onUncertain',
+  'ordering',
+  'expireAfter',
+  'rate',
+  'maxInFlight',
+  'ceilings',
+  'autoSuppress',
+  'countries',
+  'quietHours',
+  'oneClick',
+] as const satisfies (keyof ChannelInFile)[]
+
 /** The settings of a channel as the file has them. */
-export type ChannelSettings = Required<
-  Pick<
-    ChannelInFile,
-    | 'onUncertain'
-    | 'ordering'
-    | 'expireAfter'
-    | 'rate'
-    | 'maxInFlight'
-    | 'ceilings'
-    | 'autoSuppress'
-    | 'countries'
-    | 'quietHours'
-    | 'oneClick'
-  >
->
+export type ChannelSettings = Required<Pick<ChannelInFile, (typeof settingNames)[number]>>
 
 export function settingsOf(channel: StoredChannel): ChannelSettings {
   const { rateCalls, rateSeconds, quietHours: quiet } = channel
@@ -45,19 +44,6 @@ export function settingsOf(channel: StoredChannel): ChannelSettings {
     oneClick: channel.oneClick,
   }
 }
-
-export const settingNames = [
-  'onUncertain',
-  'ordering',
-  'expireAfter',
-  'rate',
-  'maxInFlight',
-  'ceilings',
-  'autoSuppress',
-  'countries',
-  'quietHours',
-  'oneClick',
-] as const satisfies (keyof ChannelSettings)[]
 
 /** What a command would be asked for. */
 export function askedOf(settings: Partial<ChannelSettings>): ChannelChange {

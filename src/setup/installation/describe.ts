@@ -25,11 +25,8 @@ export function ambiguousNames(installation: Installation, accountIds?: Readonly
   const repeated = (names: string[]) => [
     ...new Set(names.filter((name, index) => names.indexOf(name) !== index)),
   ]
-  const ofAccounts = accountIds
-    ? []
-    : repeated(accounts.map(({ name }) => name)).map((name) => `accounts named ${name}`)
   return [
-    ...ofAccounts,
+    ...repeated(accounts.map(({ name }) => name)).map((name) => `accounts named ${name}`),
     ...accounts.flatMap(({ id, name }) => {
       const own = <Item extends { accountId: string }>(items: Item[]) =>
         items.filter((item) => item.accountId === id)

@@ -8,11 +8,9 @@ import { endEndpoint } from '../endpoints.ts'
 import { endFlow } from '../flows.ts'
 import { endPerson } from '../people/people.ts'
 import { removeProviderFile } from '../provider-files.ts'
-import { SetupFault } from '../setup-fault.ts'
-import { type Applying, attempt } from './applying.ts'
+import { SetupFault, unfinishedSends } from '../setup-fault.ts'
+import { type Applying, attempt, type Path } from './applying.ts'
 import type { AccountInFile, ChannelInFile, InstallationFile } from './document.ts'
-
-type Path = readonly PropertyKey[]
 
 /**
  * Removes what the lists of the file don't have; of a list that the file leaves out, nothing. Accounts stay in any case.
@@ -119,5 +117,5 @@ async function pruneTemplates(
 const unfinished = (what: string, name: string, count: number) =>
   new SetupFault(
     what,
-    `the ${what} ${name} has ${count >= 1000 ? 'at least ' : ''}${count} ${count === 1 ? 'send that has' : 'sends that have'} not ended: cancel them or let them end, or apply without --prune`,
+    `the ${what} ${name} has ${unfinishedSends(count)}: cancel them or let them end, or apply without --prune`,
   )
