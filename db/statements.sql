@@ -816,7 +816,7 @@ locked_ceilings as materialized (
     select unnest(array[account_id, channel_id]) from free))
   order by c.owner_id, c.unit, c.period
   for no key update),
--- What was used of them when the locks were free.
+-- Their use when the locks were free.
 own_ceilings as materialized (
   select c.owner_id, c.unit, c.period, c.amount, now.*
   from locked_ceilings c cross join lateral (
@@ -824,7 +824,7 @@ own_ceilings as materialized (
              case when c.starts_at >= starts then c.used else 0 end as used
       from (select at, ceiling_start(c.period, c.starts_at, at) as starts
             from clock_timestamp() at) of_clock) now),
--- What each takes, and whether all up to it are more than is left.
+-- The part that each send takes, and whether all up to it are more than is left.
 taken as materialized (
   select s.request_id, c.owner_id, c.unit, c.period, t.amount,
          c.used + sum(t.amount) over (partition by c.owner_id, c.unit, c.period
@@ -3982,7 +3982,7 @@ left join (person_sessions s join people p on p.id = s.person_id)
 -- $1: the account; $2: the first day; $3: the day after the last; $4: whether by day; $5: by month; $6: by channel;
 -- $7: by priority.
 with
--- What is added up, and what has changed since.
+-- The sums, and the changes since.
 counted as (
   select day, channel_id, priority, currency, amount
   from usage_costs
@@ -4179,7 +4179,7 @@ locked_ceilings as materialized (
     select unnest(array[account_id, channel_id]) from free))
   order by c.owner_id, c.unit, c.period
   for no key update),
--- What was used of them when the locks were free.
+-- Their use when the locks were free.
 own_ceilings as materialized (
   select c.owner_id, c.unit, c.period, c.amount, now.*
   from locked_ceilings c cross join lateral (
@@ -4187,7 +4187,7 @@ own_ceilings as materialized (
              case when c.starts_at >= starts then c.used else 0 end as used
       from (select at, ceiling_start(c.period, c.starts_at, at) as starts
             from clock_timestamp() at) of_clock) now),
--- What each takes, and whether all up to it are more than is left.
+-- The part that each send takes, and whether all up to it are more than is left.
 taken as materialized (
   select s.request_id, c.owner_id, c.unit, c.period, t.amount,
          c.used + sum(t.amount) over (partition by c.owner_id, c.unit, c.period
@@ -5991,7 +5991,7 @@ from (select page.*,
 -- report_ceilings: Finds ceilings of which a share was used that is not reported yet, and announces that.
 -- $1: how many.
 with
--- Those of which more was used than is reported of their present period, locked in the order of the claims.
+-- The ceilings with more use than is reported of their present period, locked in the order of the claims.
 locked as materialized (
   select * from ceilings c
   where
@@ -6002,7 +6002,7 @@ locked as materialized (
   order by c.owner_id, c.unit, c.period
   limit $1
   for no key update),
--- What is reported, with an id that its callbacks have in place of a send's.
+-- The reports, each with an id that its callbacks have in place of a send's.
 reports as materialized (
   select c.owner_id, c.unit, c.period, own.percent, gen_random_uuid() as id,
          json_build_object(
@@ -6015,7 +6015,7 @@ reports as materialized (
     select ceiling_end(c.period, c.starts_at) as ends,
            (select max(share) from unnest(array[80, 100]) share
             where c.used * 100 >= c.amount * share) as percent) own),
--- The ceilings, which are not reported at this share again.
+-- Their ceilings, which are not reported at this share again.
 noted as (
   update ceilings c set reported = r.percent
   from reports r

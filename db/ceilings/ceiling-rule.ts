@@ -50,7 +50,7 @@ export const isCeilingReached = sqlText`
      where c.owner_id in (channels.id, channels.account_id) and now.used >= c.amount))`
 
 /**
- * SQL of CTEs that count sends that are about to be claimed. Those of `beyond` would pass a ceiling, and must not be claimed.
+ * SQL of CTEs that count sends that are about to be claimed. The sends of `beyond` would pass a ceiling, and must not be claimed.
  *
  * @param free a relation of the sends that nothing else keeps. Their rows are among `candidates`, locked.
  */
@@ -62,11 +62,11 @@ export const countBelowCeilings = (free: string) => sqlText`
       select unnest(array[account_id, channel_id]) from ${free}))
     order by c.owner_id, c.unit, c.period
     for no key update),
-  -- What was used of them when the locks were free.
+  -- Their use when the locks were free.
   own_ceilings as materialized (
     select c.owner_id, c.unit, c.period, c.amount, now.*
     from locked_ceilings c cross join lateral ${presentPeriod}),
-  -- What each takes, and whether all up to it are more than is left.
+  -- The part that each send takes, and whether all up to it are more than is left.
   taken as materialized (
     select s.request_id, c.owner_id, c.unit, c.period, t.amount,
            c.used + sum(t.amount) over (partition by c.owner_id, c.unit, c.period
@@ -105,7 +105,7 @@ export const ceilingColumns = sqlText`
 /** SQL of columns of a send that is replayed: its attempts count again. */
 export const notCounted = 'channel_counted_at = null, account_counted_at = null'
 
-/** SQL of columns of a send that falls back: it counts for its new channel, and for its account no more. */
+/** SQL of columns of a send that falls back: it counts for its new channel, and not again for its account. */
 export const countedForAccount = sqlText`
   channel_counted_at = null,
   account_counted_at = case when s.account_counted_at is not null then 'infinity'::timestamptz end`

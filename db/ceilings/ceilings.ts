@@ -23,7 +23,7 @@ export interface CeilingOwner {
   accountId: string
 }
 
-/** Replaces the ceilings of an account or a channel. What is used of one that stays, stays used. */
+/** Replaces the ceilings of an account or a channel. The use of one that stays is kept. */
 export async function setCeilings(
   db: Database | Transaction,
   { ownerId, accountId }: CeilingOwner,

@@ -21,7 +21,7 @@ const reportStatement = prepared<ReportedCeiling>(
   sqlText`
     -- $1: how many.
     with
-    -- Those of which more was used than is reported of their present period, locked in the order of the claims.
+    -- The ceilings with more use than is reported of their present period, locked in the order of the claims.
     locked as materialized (
       select * from ceilings c
       where
@@ -31,7 +31,7 @@ const reportStatement = prepared<ReportedCeiling>(
       order by c.owner_id, c.unit, c.period
       limit $1
       for no key update),
-    -- What is reported, with an id that its callbacks have in place of a send's.
+    -- The reports, each with an id that its callbacks have in place of a send's.
     reports as materialized (
       select c.owner_id, c.unit, c.period, own.percent, gen_random_uuid() as id,
              json_build_object(
@@ -43,7 +43,7 @@ const reportStatement = prepared<ReportedCeiling>(
       from locked c cross join lateral (
         select ceiling_end(c.period, c.starts_at) as ends,
                ${share} as percent) own),
-    -- The ceilings, which are not reported at this share again.
+    -- Their ceilings, which are not reported at this share again.
     noted as (
       update ceilings c set reported = r.percent
       from reports r

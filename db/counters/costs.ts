@@ -36,13 +36,13 @@ export const costsOfReceipts = sqlText`
   array_agg(${partsIn('fields')})
     filter (where is_recorded and ${partsIn('fields')} is not null) over every as all_parts`
 
-/** SQL that sets what a send costs. @param before a relation of its row as it was; @param told relations with the columns above, the latest last. */
-export const setCosts = (before: string, ...told: string[]) => sqlText`
+/** SQL that sets what a send costs. @param before a relation of its row as it was; @param news relations with the columns above, the latest last. */
+export const setCosts = (before: string, ...news: string[]) => sqlText`
   costs = nullif(coalesce(${before}.costs, '{}')
-    ${told.map((relation) => `|| coalesce(${relation}.new_costs, '{}')`).join(' ')}, '{}'),
+    ${news.map((relation) => `|| coalesce(${relation}.new_costs, '{}')`).join(' ')}, '{}'),
   segments = coalesce(
     case when ${before}.message_type <> 'media' then
-      coalesce(${[...told]
+      coalesce(${[...news]
         .reverse()
         .map((relation) => `${relation}.new_parts`)
         .join(', ')}) end,

@@ -20,7 +20,7 @@ const costStatement = prepared<GroupCost>(
     -- $1: the account; $2: the first day; $3: the day after the last; $4: whether by day; $5: by month; $6: by channel;
     -- $7: by priority.
     with
-    -- What is added up, and what has changed since.
+    -- The sums, and the changes since.
     counted as (
       select day, channel_id, priority, currency, amount
       from usage_costs
@@ -47,7 +47,7 @@ const costStatement = prepared<GroupCost>(
 const keyOf = ({ day, month, channelId, priority }: Omit<GroupCost, 'cost'>) =>
   JSON.stringify([day, month, channelId, priority])
 
-/** What the sends of each group cost; empty for one of which no provider has said it. @param values of read_usage. */
+/** The costs of each group of sends, empty where no provider has said any. @param values of read_usage. */
 export async function readCosts(
   db: Database,
   values: unknown[],

@@ -31,7 +31,7 @@ export interface Usage {
   cost: CostByCurrency
 }
 
-/** What is returned, added up from the counters. A send is counted in one of these at a time. */
+/** The figures, added up from the counters. A send is counted in one counter at a time. */
 const figures = {
   accepted: 'accepted',
   sent: 'sent + delivered + read + undelivered',
