@@ -10,6 +10,7 @@ import {
   request,
   textBody,
 } from '../support/builders.ts'
+import { answeredDryRun, dryRun } from '../support/dry-runs.ts'
 import { expectError } from '../support/expect-error.ts'
 import { inSeconds } from '../support/later.ts'
 import { serviceOfFile } from '../support/service.ts'
@@ -91,4 +92,15 @@ test('a batch that would pass the ceiling is refused as a whole, and counts noth
   expectError(await batch(4), 429, /^The ceiling of 3 messages\/day of the account/)
   expect((await batch(3)).status).toBe(202)
   expectError(await batch(1), 429)
+})
+
+test('a dry run uses nothing of a ceiling up, and is refused as the send would be', async () => {
+  const account = await buildLimited('channel', '1 message/month')
+  for (let i = 0; i < 2; i++) await answeredDryRun(service, account, textBody())
+  await accept(service, account, textBody())
+  const refused = await post(service, account, textBody())
+  const dry = await dryRun(service, account, textBody())
+  expectError(dry, 429, /^The ceiling of 1 messages\/month of the channel/)
+  expect(dry.headers.get('error-code')).toBe('ceiling_reached')
+  expect(dry.body.message).toBe(refused.body.message)
 })
