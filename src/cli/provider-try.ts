@@ -11,7 +11,7 @@ import { createGuardedConnector } from '../platform/http/guarded-connector.ts'
 import { type CompiledFile, compileFile } from '../providers/files/compile.ts'
 import { fileOf } from '../providers/known.ts'
 import { firstDelivery } from '../providers/shared/first-delivery.ts'
-import { createAccessTokens } from '../providers/shared/http/access-tokens.ts'
+import { createAccessTokens, withoutToken } from '../providers/shared/http/access-tokens.ts'
 import { textOf } from '../providers/shared/http/http-body.ts'
 import type { CallContext, HttpAnswer, HttpCall, HttpRequest } from '../providers/shared/http/http-call.ts'
 import { outcomeOfAnswer } from '../providers/shared/http/outcome-of-answer.ts'
@@ -162,7 +162,8 @@ async function send(
     const answer = await post(
       request(delivery, { ...context, ...(fetched && { accessToken: fetched.token }) }),
     )
-    return { outcome: outcomeOfAnswer(answer, { call: httpCall, codes: provider.codes }, config) }
+    const shown = fetched ? withoutToken(answer, fetched.token) : answer
+    return { outcome: outcomeOfAnswer(shown, { call: httpCall, codes: provider.codes }, config) }
   } catch (error) {
     const { code = 'error' } = error as { code?: string }
     throw new CliError(

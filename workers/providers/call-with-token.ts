@@ -1,5 +1,9 @@
 import type { AttemptOutcome } from '../../src/core/sends/outcome.ts'
-import { createAccessTokens, type FailedToken } from '../../src/providers/shared/http/access-tokens.ts'
+import {
+  createAccessTokens,
+  type FailedToken,
+  withoutToken,
+} from '../../src/providers/shared/http/access-tokens.ts'
 import type { CallContext, HttpRequest, TokenGrant } from '../../src/providers/shared/http/http-call.ts'
 import { type HttpClient, type HttpResult, unanswered } from '../http/http.ts'
 
@@ -41,11 +45,8 @@ export function createCallWithToken<Config>(
   }
 }
 
-/** An answer that repeats the token must not bring it into a reason. */
 const masked = (result: Result, token: string): Result =>
-  'kind' in result && result.kind === 'answer'
-    ? { ...result, body: result.body.replaceAll(token, '…') }
-    : result
+  'kind' in result && result.kind === 'answer' ? withoutToken(result, token) : result
 
 function failed(result: Parameters<typeof unanswered>[0]): FailedToken {
   const outcome = unanswered(result)

@@ -68,3 +68,9 @@ export function createAccessTokens<Config>(
     },
   }
 }
+
+/** An answer that repeats the token must not bring it into a reason. */
+export const withoutToken = <Answer extends HttpAnswer>(answer: Answer, token: string): Answer => ({
+  ...answer,
+  body: answer.body.replaceAll(token, '…'),
+})
