@@ -7,6 +7,7 @@ import type { Timeline } from '../../src/core/sends/timeline.ts'
 import { beginAttempt, lapse } from '../support/attempts.ts'
 import { accept, newContact, request, textBody } from '../support/builders.ts'
 import { runCli, startCli } from '../support/cli.ts'
+import { inSeconds, makeDue } from '../support/later.ts'
 import { loseWakeUps } from '../support/queue.ts'
 import { soonReconciled } from '../support/service.ts'
 import { startTraffic, type Traffic } from '../support/traffic.ts'
@@ -102,6 +103,20 @@ test('a send beyond the ceiling says which, and until when, in its timeline and 
   expect(waits?.events.at(-1)).toMatchObject({ reason, nextAttemptAt: until.toISOString() })
   const trace = startCli(traffic.service, {}, 'trace', String(waits?.requestId))
   expect((await trace.ended).stdout.replace(/\s+/g, ' ')).toContain(`Waiting for ${reason}.`)
+})
+
+test('a scheduled send is checked when it is due: beyond the ceiling it waits for the next period', async (context) => {
+  const traffic = await startTraffic(context)
+  const channelId = await traffic.buildWebhook(accepting)
+  await limit(traffic, channelId, month(1))
+  const body = { ...textBody('later', newContact()), sendAt: inSeconds(3600) }
+  const later = await accept(traffic.service, { ...traffic.account, channelId }, body)
+  await traffic.startWorkers('a')
+  const now = await traffic.sendSome(channelId, 1)
+  await traffic.expectSent(now)
+  await makeDue(traffic.service, later)
+  await allPostponed(traffic, [later], 1)
+  expect(traffic.callsOf([later])).toEqual([])
 })
 
 test('a retry does not count again, and goes although the ceiling is reached', async (context) => {

@@ -1,4 +1,8 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { runCli } from '../../../src/cli/run.ts'
 import { parseNetwork } from '../../../src/core/requests/public-address.ts'
 import { checkFile } from '../../../src/providers/files/check/check-file.ts'
 import { compileFile } from '../../../src/providers/files/compile.ts'
@@ -171,4 +175,38 @@ test('neither the token nor the secret gets into an outcome', async () => {
   const body = { title: 'token-1 made:up' }
   api.answerNext({ status: 403, body }, { status: 401, body }, { status: 401, body })
   for (const _ of [1, 2]) expect(JSON.stringify(await send())).not.toMatch(/token-1|made:up/)
+})
+
+test('a try that sends prints no token, though the answer repeats it', async () => {
+  const { api, tokens } = await buildVendor()
+  api.answerNext({ status: 401, body: { title: 'no rights: token-1' } })
+  const folder = await mkdtemp(join(tmpdir(), 'try-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'acme.yaml')
+  await writeFile(path, fileWith(usual))
+  const config = JSON.stringify({
+    ...{ clientId: 'acme:app', clientSecret: 'made:up', baseUrl: api.config.baseUrl },
+    tokenUrl: `${tokens.config.baseUrl}/token`,
+  })
+  const printed: string[] = []
+  const print = (line: string) => void printed.push(line)
+  await runCli(
+    [
+      'provider',
+      'try',
+      '--file',
+      path,
+      '--config',
+      config,
+      '--to',
+      '+4915112345678',
+      '--text',
+      'Hi',
+      '--send',
+    ],
+    { environment: { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' }, print, printError: print },
+  )
+  expect(api.calls.map(({ headers }) => headers.authorization), printed.join()).toEqual(['Bearer token-1'])
+  expect(printed.join('\n')).toContain('no rights: …')
+  expect(printed.join('\n')).not.toMatch(/token-1|made:up/)
 })
