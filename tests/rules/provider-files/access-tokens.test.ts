@@ -206,7 +206,10 @@ test('a try that sends prints no token, though the answer repeats it', async () 
     ],
     { environment: { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' }, print, printError: print },
   )
-  expect(api.calls.map(({ headers }) => headers.authorization), printed.join()).toEqual(['Bearer token-1'])
+  expect(
+    api.calls.map(({ headers }) => headers.authorization),
+    printed.join(),
+  ).toEqual(['Bearer token-1'])
   expect(printed.join('\n')).toContain('no rights: …')
   expect(printed.join('\n')).not.toMatch(/token-1|made:up/)
 })
